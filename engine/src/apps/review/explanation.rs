@@ -9,6 +9,9 @@ use super::material::value_of;
 use super::positional::change;
 use super::reasons::{GAIN, Motif, exchange, reason, words};
 
+/// Moves of the side that erred in which it may still take what it seems to have missed.
+const STILL: usize = 2;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// For tables, as in `fork`.
@@ -38,7 +41,7 @@ impl Error<'_> {
     /// `answer` follows the error, `best` is played in its place. With `mates` it forces mate.
     pub fn explain(&self, answer: &[Move], best: &[Move], mates: bool) -> Option<Explanation> {
         self.refutation(answer, best)
-            .or_else(|| self.missed(best, mates))
+            .or_else(|| self.missed(answer, best, mates))
             .or_else(|| self.change(answer, best))
     }
 
@@ -51,7 +54,7 @@ impl Error<'_> {
     fn refutation(&self, answer: &[Move], best: &[Move]) -> Option<Explanation> {
         let (motif, text) = reason_in_words(&self.after(), Some(self.m), answer, self.is_mated)?;
         let best = best.get(..LINE_LENGTH).unwrap_or(best);
-        let prevented = best.first().and_then(|best| self.prevented(answer[0], *best));
+        let prevented = best.first().and_then(|m| self.prevented(answer[0], *m, best.get(1).copied()));
         let text = prevented.map_or(text.clone(), |prevented| format!("{text}. {prevented}"));
         self.is_explained_by(&motif, answer, best).then(|| Explanation {
             kind: motif.kind(),
@@ -60,12 +63,20 @@ impl Error<'_> {
         })
     }
 
-    /// A man that was taken otherwise is not missed.
-    fn missed(&self, best: &[Move], mates: bool) -> Option<Explanation> {
+    /// A man that was taken otherwise, or still is after the answer, is not missed; nor is a pawn what a mistake or a
+    /// blunder is about.
+    fn missed(&self, answer: &[Move], best: &[Move], mates: bool) -> Option<Explanation> {
         let (motif, text) = reason_in_words(self.position, self.last, best, mates)?;
-        let is_taken = matches!(motif, Motif::Hanging { .. } | Motif::Takes { .. });
-        let is_played = is_taken && best[0].to() == self.m.to();
-        (!is_played).then(|| Explanation { kind: motif.kind(), is_missed: true, text })
+        if let Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } = motif {
+            let on = best[0].to();
+            let is_taken_later =
+                answer.iter().skip(1).step_by(2).take(STILL).any(|m| m.is_capture() && m.to() == on);
+            let is_small = taken == Role::Pawn && self.mark != Mark::Inaccuracy;
+            if on == self.m.to() || is_taken_later || is_small {
+                return None;
+            }
+        }
+        Some(Explanation { kind: motif.kind(), is_missed: true, text })
     }
 
     fn change(&self, answer: &[Move], best: &[Move]) -> Option<Explanation> {
@@ -88,17 +99,18 @@ impl Error<'_> {
         }
     }
 
-    /// What becomes of the answer after the best move. `None` if the answer takes on the square where the error
-    /// went: after another move nothing stands there to take.
-    fn prevented(&self, answer: Move, best: Move) -> Option<String> {
+    /// What becomes of the answer after the best move, to which `reply` is best. `None` if the answer takes on the square
+    /// where the error went: after another move nothing stands there to take.
+    fn prevented(&self, answer: Move, best: Move, reply: Option<Move>) -> Option<String> {
         if answer.to() == self.m.to() {
             return None;
         }
         let best_san = SanPlus::from_move(self.position.clone(), best);
         let mut after = self.position.clone();
         after.play_unchecked(best);
-        // The answer may only be put off.
-        if after.is_check() {
+        // The answer may only be put off, or be good there too.
+        let is_reply = reply.is_some_and(|reply| (reply.from(), reply.to()) == (answer.from(), answer.to()));
+        if after.is_check() || is_reply {
             return None;
         }
         let same = |m: &Move| {
@@ -183,9 +195,19 @@ mod tests {
     }
 
     #[test]
-    fn a_blunder_costs_more_than_the_pawn_that_is_taken() {
+    fn a_blunder_costs_more_than_a_pawn_or_its_place() {
         let fen = "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1";
-        let found = explained(fen, "d7d5", "e5d6 e8f7 e1e2", "e8e7 e1e2 e7e6");
-        assert_eq!(found.unwrap(), "exd6 leads to a passed pawn on d6: 2. exd6");
+        assert_eq!(explained(fen, "d7d5", "e5d6 e8f7 e1e2", "e8e7 e1e2 e7e6"), None);
+        // The pawn on d5 could be taken.
+        let fen = "4k3/8/8/3p4/8/8/8/3RK3 w - - 0 1";
+        assert_eq!(explained(fen, "e1f1", "d5d4 f1e1 e8e7", "d1d5 e8e7 d5d4"), None);
+    }
+
+    #[test]
+    fn what_is_taken_a_move_later_is_not_missed() {
+        let fen = "4k3/8/8/3n4/8/8/8/3RK3 w - - 0 1";
+        let missed = "Rxd5 takes the undefended knight on d5: 1. Rxd5";
+        assert_eq!(explained(fen, "e1f1", "d5f6 f1e1 e8e7", "d1d5 e8e7 d5d4").as_deref(), Some(missed));
+        assert_eq!(explained(fen, "e1f1", "e8e7 d1d5 e7e6", "d1d5 e8e7 d5d4"), None);
     }
 }

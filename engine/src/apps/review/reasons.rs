@@ -193,7 +193,7 @@ fn perpetual(boards: &[Chess]) -> Option<usize> {
     (1..=checks).find(|last| boards[..*last].iter().any(|earlier| is_same(earlier, &boards[*last])))
 }
 
-/// Soon or by the pawn that moves first, to a piece that stays.
+/// Soon, to a piece that stays.
 fn promotion(line: &[Move]) -> Option<Motif> {
     let at = line.iter().step_by(2).position(|m| m.promotion().is_some())?;
     let pawn = line[2 * at];
@@ -205,8 +205,7 @@ fn promotion(line: &[Move]) -> Option<Motif> {
             square = m.from()?;
         }
     }
-    let begins = line[0].from() == Some(square);
-    (!is_taken && (begins || 2 * at < PROMOTION_PLIES)).then_some(Motif::Promotion { by: square })
+    (!is_taken && 2 * at < PROMOTION_PLIES).then_some(Motif::Promotion { by: square })
 }
 
 /// Of a line that begins with a capture.
