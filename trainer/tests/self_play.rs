@@ -397,7 +397,7 @@ fn damage_by_a_ruinous_learning_rate_is_vetoed_and_undone() {
 #[test]
 fn a_match_claims_its_output() {
     let folder = tempfile::tempdir().expect("a folder");
-    let held = Lock::take(&folder.path().join("games.lock")).expect("a lock");
+    let held = Lock::take(&folder.path().join("games.h5.lock")).expect("a lock");
     let arena = || {
         let arguments = ["arena", "random", "random", "--games", "2", "--out", "games.h5"];
         trainer(folder.path(), &arguments).output().expect("the trainer starts")
@@ -408,5 +408,5 @@ fn a_match_claims_its_output() {
     drop(held);
     assert!(arena().status.success());
     assert_eq!(dataset::read(&folder.path().join("games.h5")).expect("a file").games(), 2);
-    assert!(!folder.path().join("games.lock").exists());
+    assert!(!folder.path().join("games.h5.lock").exists());
 }

@@ -94,7 +94,7 @@ impl ArenaArgs {
             path.extension().is_some_and(|end| end == "h5"),
             "--out {shown}: games/1 is HDF5, name a .h5 file"
         );
-        let lock = Lock::take(&path.with_extension("lock"))?;
+        let lock = Lock::take(&path.with_extension("h5.lock"))?;
         ensure!(!path.exists(), "--out {shown} exists: name another file, or remove it first");
         Ok(Some(lock))
     }

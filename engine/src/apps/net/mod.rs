@@ -74,7 +74,8 @@ pub fn run(command: &NetCommand, out: &mut impl Write) -> Result<(), NetCommandE
 /// Name and content; `None` is the embedded network.
 fn read(file: Option<&Path>) -> Result<(PathBuf, Vec<u8>), NetCommandError> {
     let Some(file) = file else { return Ok((EMBEDDED.into(), SparseNetwork::embedded_file().to_vec())) };
-    let file = locate(file)?;
+    // A pipe can be read, too.
+    let file = if file.exists() && !file.is_dir() { file.to_owned() } else { locate(file)? };
     let bytes = std::fs::read(&file).map_err(|error| NetCommandError::File(file.clone(), error))?;
     Ok((file, bytes))
 }

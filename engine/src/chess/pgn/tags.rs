@@ -48,9 +48,11 @@ pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
             }
         };
         let name = if name.eq_ignore_ascii_case(b"FEN") { b"FEN" } else { name };
-        // Other names could not be written again.
-        if !name.is_empty() && !name.iter().any(|byte| byte.is_ascii_whitespace() || b"[]%;".contains(byte)) {
-            tags.push((name.to_owned(), value.into_owned()));
+        match bare_start(&line[at..at + length]) {
+            // With an odd first quote the value is a part of the name.
+            Some(start) if name != b"FEN" => tags.push(start),
+            _ if name.is_empty() || name.contains(&b'[') => (),
+            _ => tags.push((name.to_owned(), value.into_owned())),
         }
         at += length;
         at += line[at..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -58,18 +60,18 @@ pub(super) fn read_tags(line: &[u8], tags: &mut Tags) -> usize {
     at
 }
 
-/// A FEN tag without quotes, or with others than `"`. One that cannot be read must not leave its game with the initial
-/// position, so it becomes an unusable start.
+/// A FEN tag whose value is not between two `"`. Its game must not begin at the initial position in silence.
 fn bare_start(tag: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     let inside = tag.trim_ascii().strip_prefix(b"[")?.trim_ascii();
     let inside = inside.strip_suffix(b"]").unwrap_or(inside);
     let (name, value) = inside.split_at_checked(3)?;
-    if !name.eq_ignore_ascii_case(b"FEN") || value.first().is_some_and(u8::is_ascii_alphanumeric) {
+    let is_longer = value.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    if !name.eq_ignore_ascii_case(b"FEN") || is_longer {
         return None;
     }
     let value = text_of(value);
-    let value = value.trim_matches(|c: char| c.is_whitespace() || "'`´‘’“”„«»".contains(c));
-    Some((b"FEN".to_vec(), if value.is_empty() { b"?".to_vec() } else { value.as_bytes().to_vec() }))
+    let value = value.trim_matches(|c: char| c.is_whitespace() || ":\"'`´‘’“”„«»".contains(c));
+    (!value.is_empty()).then(|| (b"FEN".to_vec(), value.as_bytes().to_vec()))
 }
 
 /// Whether the rest of a line after its tags is a remark: comments, markup, commas.
@@ -181,11 +183,14 @@ mod tests {
             ("[FEN “8/8 w - -”]", "8/8 w - -"),
             ("[FEN '8/8 w - -']", "8/8 w - -"),
             ("[Fen \"8/8 w - -\"]", "8/8 w - -"),
-            ("[FEN", "?"),
+            ("[FEN “8/8 w - -\"]", "8/8 w - -"),
+            ("[FEN: \"8/8 w - -\"]", "8/8 w - -"),
         ] {
             assert_eq!(read(line), (vec![("FEN".to_owned(), fen.to_owned())], line.len()), "{line}");
         }
         assert_eq!(read("[FENCE x]"), (vec![], 9));
+        assert_eq!(read("[FEN]"), (vec![], 5));
+        assert_eq!(read("[White Elo \"2500\"]").0, [("White Elo".to_owned(), "2500".to_owned())]);
         for remark in ["", " ; x", "{a} {b} ; c", "<br />", " , "] {
             assert!(is_remark(remark.as_bytes()), "{remark}");
         }

@@ -107,7 +107,7 @@ pub fn best_of_runs(folders: &[PathBuf], by: BestMeasure) -> Result<BestOfRuns> 
         let folder = file.parent().unwrap_or(Path::new("."));
         let loss_over = LossOver::of_run(folder);
         let mut lines = Vec::new();
-        for (number, line) in text.lines().enumerate() {
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
             match serde_json::from_str::<Value>(line) {
                 Ok(line) => lines.push(line),
                 Err(_) => left_out.push(format!("{}:{}: no JSON object", file.display(), number + 1)),
