@@ -23,7 +23,7 @@ SOURCES = ("engine", "trainer", "studio", "scripts")
 
 
 def rows(text):
-    """The rows of the page's tables: (line number, its four cells)."""
+    """The rows of the page's tables: (line number, its cells, which should be four)."""
     above = None
     for number, line in enumerate(text.splitlines(), 1):
         cells = [cell.strip() for cell in line.split("|")]
@@ -33,6 +33,8 @@ def rows(text):
             if not re.fullmatch(r"[-:| ]+", line):
                 above = [cell or before for cell, before in zip(cells, above)]
                 yield number, above
+        elif above and len(cells) > 1:
+            yield number, cells
         else:
             above = None
 
@@ -44,7 +46,8 @@ def is_run(cell):
 def commands(text):
     """The commands of the rows, each once: (line number, command)."""
     seen = set()
-    for number, (_, _, proof, _) in rows(text):
+    for number, cells in rows(text):
+        proof = cells[HEADER.index("command or test")] if len(cells) == len(HEADER) else ""
         for code in CODE.findall(proof) if is_run(proof) else ():
             if COMMAND.match(code) and code not in seen:
                 seen.add(code)
@@ -77,10 +80,12 @@ class Repository:
 
 def faults(text, repository):
     """What the rows name that does not exist."""
-    for number, (claim, where, proof, here) in rows(text):
-        place = f"{PAGE}:{number}: {claim}"
-        if "|" in claim + where + proof + here or not here:
+    for number, cells in rows(text):
+        place = f"{PAGE}:{number}: {cells[0]}"
+        if len(cells) != len(HEADER) or not cells[-1]:
             yield f"{place}: not four cells"
+            continue
+        _, where, proof, _ = cells
         for code in CODE.findall(where):
             if not repository.has_path(code) and ("/" in code or not repository.has_words(code)):
                 yield f"{place}: no file, option or key {code}"
@@ -113,6 +118,8 @@ def self_test():
     assert "no_such_test" in told("a|`Hash`|`no_such_test`|yes")[0]
     assert "no_such.test.js" in told("a|`Hash`|`no_such.test.js`|yes")[0]
     assert "neither" in told("a|`Hash`|by hand|yes")[0]
+    broken = told("a|`Hash`|`philidor lesson`|yes|no\na|`no_such_file.rs`|`philidor lesson`|yes")
+    assert "not four cells" in broken[0] and "no_such_file.rs" in broken[1], "the rows after it are checked, too"
     assert "no_such_bench" in told("a|`Hash`|not run: `cargo bench -p engine --bench no_such_bench`|yes")[0]
     repeated = list(rows(table + "a|`Hash`|`philidor lesson`|yes\nb|||no\n\nc|d|e|f\n"))
     assert repeated[1][1] == ["b", "`Hash`", "`philidor lesson`", "no"] and len(repeated) == 2

@@ -393,7 +393,7 @@ fn damage_by_a_ruinous_learning_rate_is_vetoed_and_undone() {
     assert_eq!((&state["totals"]["vetoes"], &state["escalation"]["streak"]), (&json!(2), &json!(0)));
 }
 
-/// Of two matches with one output, the second is refused; the first writes it.
+/// A match is refused while another has its output.
 #[test]
 fn a_match_claims_its_output() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -135,7 +135,7 @@ impl Session {
         game
     }
 
-    /// Also after the loaded game was played on.
+    /// Whether the tags are those of a loaded game, even if moves were played since.
     fn has_tags_of_file(&self) -> bool {
         let known = |name: &str| self.record.tag(name).filter(|value| !value.starts_with("????"));
         let is_casual = known("Event").as_deref() == Some("Casual game");

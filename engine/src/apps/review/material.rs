@@ -55,8 +55,8 @@ fn quiescence(position: &Chess, mut alpha: i32, beta: i32, plies: u32) -> i32 {
     best
 }
 
-/// After all captures that pay, the move leaves clearly less material than stands on the board now, and less than the
-/// move that keeps the most. Not to take all that could be taken is no sacrifice.
+/// Whether, after all captures that pay, the move leaves clearly less material than stands on the board now, and less
+/// than the move that keeps the most. Not to take all that could be taken is no sacrifice.
 pub fn is_sacrifice(position: &Chess, m: Move) -> bool {
     let after = |m| {
         let mut next = position.clone();

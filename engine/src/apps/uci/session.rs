@@ -33,7 +33,7 @@ pub struct Session {
     game_seed: u64,
     overhead: OverheadTracker,
     previous: Option<(MadeMove, f32)>,
-    /// The user knows that `OwnBook` is on without a book.
+    /// Whether the user was told that `OwnBook` is on without a book.
     is_missing_book_said: bool,
     activity: Activity,
 }
