@@ -128,9 +128,13 @@ fn games_become_a_network_that_plays() {
 fn every_family_becomes_a_network_that_plays() {
     let (folder, sources) = imported();
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    let convolutions = serde_json::json!({
+        "family": "mlp", "convolutions": [8, 8], "hidden": [16], "activation": "gelu"
+    });
     for (name, model) in [
         ("linear", serde_json::json!({ "family": "linear" })),
         ("mlp", serde_json::json!({ "family": "mlp", "hidden": [32, 16] })),
+        ("mlp-convolutions", convolutions),
         ("policy", serde_json::json!({ "family": "mlp", "hidden": [16], "value": false })),
     ] {
         let config = serde_json::json!({
@@ -143,7 +147,7 @@ fn every_family_becomes_a_network_that_plays() {
         let metrics = metrics(&folder.path().join(name));
         let reports: Vec<_> = metrics.iter().filter_map(|line| line["policy_loss"].as_f64()).collect();
         assert!(reports[3] < reports[0], "{name}: the policy loss decreases: {reports:?}");
-        assert_eq!(metrics[0].get("wdl_loss").is_some(), name == "mlp", "{}", metrics[0]);
+        assert_eq!(metrics[0].get("wdl_loss").is_some(), name.starts_with("mlp"), "{}", metrics[0]);
         export_verify_and_play(folder.path(), name);
     }
 }

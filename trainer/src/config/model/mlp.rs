@@ -4,6 +4,8 @@ use engine::nets::eval::{Schemes, ValueScheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::activation::Activation;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MlpEncoding {
@@ -19,15 +21,25 @@ pub enum MlpEncoding {
 pub struct MlpConfig {
     /// Of positions and moves: as in gym-chess, or as in the linear model (`squares`).
     pub encoding: MlpEncoding,
+    /// Channels of each 3x3 convolution between the planes and the hidden layers; none if empty.
+    pub convolutions: Vec<i64>,
     /// Units per hidden layer, from input to output.
     pub hidden: Vec<i64>,
+    /// After every convolution and hidden layer.
+    pub activation: Activation,
     /// Whether there is a WDL value head. Otherwise the network is policy-only.
     pub value: bool,
 }
 
 impl Default for MlpConfig {
     fn default() -> Self {
-        MlpConfig { encoding: MlpEncoding::Gym, hidden: vec![1000, 1000, 1000, 200], value: true }
+        MlpConfig {
+            encoding: MlpEncoding::Gym,
+            convolutions: Vec::new(),
+            hidden: vec![1000, 1000, 1000, 200],
+            activation: Activation::Relu,
+            value: true,
+        }
     }
 }
 
@@ -45,9 +57,37 @@ impl MlpConfig {
             !self.hidden.is_empty(),
             "model.hidden is empty: use the family \"linear\" for no hidden layer"
         );
-        if let Some(units) = self.hidden.iter().find(|units| **units < 1) {
-            bail!("model.hidden contains {units}, must be at least 1");
+        ensure!(
+            self.convolutions.is_empty() || self.encoding == MlpEncoding::Gym,
+            "model.convolutions needs the planes of model.encoding \"gym\": \"squares\" has a row of numbers"
+        );
+        for (key, sizes) in [("convolutions", &self.convolutions), ("hidden", &self.hidden)] {
+            if let Some(size) = sizes.iter().find(|size| **size < 1) {
+                bail!("model.{key} contains {size}, must be at least 1");
+            }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_invalid_layer_is_named() {
+        assert!(MlpConfig::default().check().is_ok());
+        for (text, key) in [
+            (r#"{"hidden": []}"#, "hidden"),
+            (r#"{"hidden": [8, 0]}"#, "hidden"),
+            (r#"{"convolutions": [0]}"#, "convolutions"),
+            (r#"{"convolutions": [8], "encoding": "squares"}"#, "squares"),
+        ] {
+            let config: MlpConfig = serde_json::from_str(text).unwrap();
+            let error = config.check().unwrap_err().to_string();
+            assert!(error.starts_with("model.") && error.contains(key), "{text}: {error}");
+        }
+        let error = serde_json::from_str::<MlpConfig>(r#"{"activation": "swish"}"#).unwrap_err().to_string();
+        assert!(error.contains("`swish`") && error.contains("`sigmoid`"), "{error}");
     }
 }

@@ -1,8 +1,10 @@
+pub mod activation;
 pub mod linear;
 pub mod mlp;
 pub mod resnet;
 pub mod trm;
 
+pub use activation::Activation;
 pub use linear::LinearConfig;
 pub use mlp::MlpConfig;
 pub use resnet::ResnetConfig;
@@ -20,7 +22,7 @@ use serde_json::{Map, Value};
 pub enum ModelConfig {
     /// Residual tower with squeeze-and-excitation, as in lc0.
     Resnet(ResnetConfig),
-    /// Fully connected hidden layers.
+    /// Fully connected hidden layers, which convolutions may precede.
     Mlp(MlpConfig),
     /// Softmax regression: a matrix and a bias.
     Linear(LinearConfig),

@@ -4,6 +4,8 @@ use engine::nets::eval::{Schemes, ValueScheme};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::activation::Activation;
+
 pub const SCHEMES: Schemes =
     Schemes { input: Input::Planes72, policy: Policy::Az4672, value: ValueScheme::Wdl };
 
@@ -14,16 +16,6 @@ pub enum NormKind {
     #[default]
     Batch,
     Group,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Activation {
-    /// `max(x, 0)`
-    #[default]
-    Relu,
-    /// Exact form with the error function: `x · Φ(x)`.
-    Gelu,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -73,7 +73,7 @@ pub(super) fn resolve(mut json: Value) -> Result<TrainConfig> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::model::resnet::Activation;
+    use crate::config::model::Activation;
     use crate::config::train::{OptimiserKind, Precision};
     use crate::config::{ModelConfig, Schedule, UnknownElo};
 

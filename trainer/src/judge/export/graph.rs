@@ -141,6 +141,10 @@ impl GraphBuilder {
         self.node("Sigmoid", &[x], Vec::new())
     }
 
+    pub fn tanh(&mut self, x: &GraphValue) -> GraphValue {
+        self.node("Tanh", &[x], Vec::new())
+    }
+
     /// `½ · x · (1 + erf(x/√2))`, a form that ONNX Runtime fuses into one operator.
     pub fn gelu(&mut self, x: &GraphValue) -> GraphValue {
         let root = self.floats(&[1], &[std::f32::consts::SQRT_2]);

@@ -13,6 +13,8 @@ use tch::{Device, Kind, Tensor};
 
 const LINEAR: &str = r#"{ "model": { "family": "linear" }, "mask_illegal": false }"#;
 const MLP: &str = r#"{ "model": { "family": "mlp", "hidden": [64, 32] } }"#;
+const CONVOLUTIONS: &str =
+    r#"{ "model": { "family": "mlp", "convolutions": [8, 4], "hidden": [64], "activation": "tanh" } }"#;
 const POLICY_ONLY: &str = r#"{ "model": { "family": "mlp", "hidden": [64, 32], "value": false } }"#;
 
 fn config(text: &str) -> TrainConfig {
@@ -96,7 +98,7 @@ fn descent_by_the_closed_gradient_is_our_loop() {
 
 #[test]
 fn every_family_overfits_a_game() {
-    for (text, lr) in [(LINEAR, 0.03), (MLP, 5e-3), (POLICY_ONLY, 5e-3)] {
+    for (text, lr) in [(LINEAR, 0.03), (MLP, 5e-3), (CONVOLUTIONS, 5e-3), (POLICY_ONLY, 5e-3)] {
         let config = config(text);
         let game = opera(&config);
         let mut learner = Learner::new(&config, Device::Cpu).unwrap();

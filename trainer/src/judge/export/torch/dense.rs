@@ -9,14 +9,15 @@ pub fn matrix(writer: &mut LayerWriter<'_>, net: &LinearNet, input: &GraphValue)
     writer.linear(input, &net.out)
 }
 
-/// Policy logits and, with a value head, WDL logits. The input has `size` numbers.
-pub fn mlp(
-    writer: &mut LayerWriter<'_>,
-    net: &Mlp,
-    input: &GraphValue,
-    size: i64,
-) -> (GraphValue, Option<GraphValue>) {
-    let mut x = writer.graph.reshape(input, &[size]);
+/// Policy logits and, with a value head, WDL logits.
+pub fn mlp(writer: &mut LayerWriter<'_>, net: &Mlp, input: &GraphValue) -> (GraphValue, Option<GraphValue>) {
+    writer.act = net.activation;
+    let mut x = input.clone();
+    for layer in &net.convolutions {
+        let y = writer.conv(&x, layer);
+        x = writer.act(&y);
+    }
+    x = writer.graph.reshape(&x, &[-1]);
     for layer in &net.hidden {
         let y = writer.linear(&x, layer);
         x = writer.act(&y);

@@ -62,7 +62,7 @@ fn graph(net: &Net, weights: &Weights, unrolled: bool) -> GraphBuilder {
             let [policy, wdl] = resnet::write(&mut writer, net, &input);
             (policy, Some(wdl))
         }
-        Body::Mlp(net) => dense::mlp(&mut writer, net, &input, shape.iter().product()),
+        Body::Mlp(net) => dense::mlp(&mut writer, net, &input),
         Body::Linear(net) => (dense::matrix(&mut writer, net, &input), None),
         Body::Trm(net) => {
             let [policy, wdl] = if unrolled {

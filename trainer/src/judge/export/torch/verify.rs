@@ -167,6 +167,27 @@ mod tests {
     }
 
     #[test]
+    fn export_matches_libtorch_with_every_activation_and_with_convolutions_before_the_layers() {
+        let mut outputs = Vec::new();
+        for activation in ["relu", "gelu", "tanh", "sigmoid"] {
+            check(&[&format!("model.activation={activation}"), &format!("model.se_activation={activation}")]);
+            for convolutions in ["[]", "[8,4]"] {
+                let keys =
+                    [format!("model.activation={activation}"), format!("model.convolutions={convolutions}")];
+                let (net, weights, file, _folder) = exported_of(&TrainConfig::parse(MLP, &keys).unwrap());
+                let difference = compare(&net, &weights, &file, &built_in_positions(100)).unwrap();
+                assert!(
+                    difference.worst() <= TOLERANCE && difference.worst() > 0.0,
+                    "{keys:?}: {difference:?}"
+                );
+                outputs.push(logits(&net, &weights, &built_in_positions(1)).0);
+            }
+        }
+        let alike = |a: &Vec<f32>| outputs.iter().filter(|b| *b == a).count();
+        assert!(outputs.iter().all(|output| alike(output) == 1), "every key changes the outputs");
+    }
+
+    #[test]
     fn a_network_of_another_family_is_an_error() {
         let (net, weights, ..) = exported_family(MLP);
         let (_, _, file, _folder) = exported_family(POLICY_ONLY);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use tch::Tensor;
 
-use crate::config::model::resnet::Activation;
+use crate::config::model::Activation;
 use crate::judge::export::graph::{GraphBuilder, GraphValue};
 use crate::learn::torch::families::params::ParamId;
 use crate::learn::torch::families::{Attention, Convolution, EPSILON, LayerNorm, Linear, Weights};
@@ -58,6 +58,8 @@ impl<'a> LayerWriter<'a> {
         match activation {
             Activation::Relu => self.graph.relu(x),
             Activation::Gelu => self.graph.gelu(x),
+            Activation::Tanh => self.graph.tanh(x),
+            Activation::Sigmoid => self.graph.sigmoid(x),
         }
     }
 

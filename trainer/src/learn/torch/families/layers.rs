@@ -4,8 +4,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::params::{Class, Init, ParamId, ParamLayout, StatId, Weights};
-use crate::config::model::ResnetConfig;
-use crate::config::model::resnet::{Activation, NormKind};
+use crate::config::model::resnet::NormKind;
+use crate::config::model::{Activation, ResnetConfig};
 use tch::{Device, Kind, Tensor};
 
 /// Added to the variance in normalisations.
@@ -91,6 +91,8 @@ impl Activation {
         match self {
             Activation::Relu => x.relu(),
             Activation::Gelu => x.gelu("none"),
+            Activation::Tanh => x.tanh(),
+            Activation::Sigmoid => x.sigmoid(),
         }
     }
 }

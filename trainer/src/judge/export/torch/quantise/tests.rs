@@ -60,6 +60,8 @@ fn fully_connected_networks_are_quantised_with_and_without_a_value_head() {
     let mlp = r#"{"model": {"family": "mlp", "hidden": [48, 32]}}"#;
     check_of(mlp, &[]);
     check_of(mlp, &["model.value=false"]);
+    check_of(mlp, &["model.convolutions=[8,4]"]);
+    check_of(mlp, &["model.convolutions=[8]", "model.activation=tanh"]);
     check_of(r#"{"model": {"family": "linear"}}"#, &[]);
 }
 

@@ -3,8 +3,8 @@
 use super::layers::{Attention, ConvNorm, Convolution, ForwardPass, Linear, SqueezeExcitation};
 use super::net::Output;
 use super::params::ParamLayout;
-use crate::config::model::ResnetConfig;
-use crate::config::model::resnet::{Activation, PolicyHead, ValueHead};
+use crate::config::model::resnet::{PolicyHead, ValueHead};
+use crate::config::model::{Activation, ResnetConfig};
 use engine::nets::encoding::{az4672, planes72};
 use tch::Tensor;
 
