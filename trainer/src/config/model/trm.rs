@@ -44,6 +44,9 @@ pub struct TrmConfig {
     pub layers: i64,
     /// Feed-forward hidden units as a multiple of `width`.
     pub expansion: i64,
+    /// Width of a layer between `y` and the logits, which makes their matrix a product of two of this rank; 0 for one
+    /// matrix.
+    pub policy_rank: i64,
     /// On the residual branches (attention and feed-forward).
     pub dropout: f64,
     /// Recursion steps, each with its own loss term (deep supervision).
@@ -62,6 +65,7 @@ impl Default for TrmConfig {
             heads: 8,
             layers: 2,
             expansion: 4,
+            policy_rank: 0,
             dropout: 0.1,
             steps: 16,
             step_weights: StepWeights::Linear,
@@ -85,6 +89,9 @@ impl TrmConfig {
         }
         if self.width % self.heads != 0 {
             bail!("model.heads {} does not divide width {}", self.heads, self.width);
+        }
+        if !(0..=self.width).contains(&self.policy_rank) {
+            bail!("model.policy_rank is {}, must be 0 to width, {}", self.policy_rank, self.width);
         }
         if !(1..=engine::nets::onnx::MAX_STEPS).contains(&self.steps) {
             let most = engine::nets::onnx::MAX_STEPS;
@@ -128,6 +135,8 @@ mod tests {
             (r#"{"steps": 257}"#, "steps"),
             (r#"{"dropout": 1.0}"#, "dropout"),
             (r#"{"layers": 0}"#, "layers"),
+            (r#"{"policy_rank": -1}"#, "policy_rank"),
+            (r#"{"policy_rank": 257}"#, "policy_rank"),
         ] {
             let config: TrmConfig = serde_json::from_str(text).unwrap();
             assert!(config.check().unwrap_err().to_string().contains(key), "{text}");

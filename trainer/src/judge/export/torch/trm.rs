@@ -83,5 +83,7 @@ fn layer(writer: &mut LayerWriter<'_>, layer: &TransformerLayer, tokens: &GraphV
 
 fn heads(writer: &mut LayerWriter<'_>, net: &Trm, state: &RecurrentState) -> [GraphValue; 2] {
     let y = writer.graph.reshape(&state.y, &[net.config.width]);
-    [&net.policy, &net.wdl].map(|head| writer.linear(&y, head))
+    let wdl = writer.linear(&y, &net.wdl);
+    let y = net.policy_basis.iter().fold(y, |y, basis| writer.linear(&y, basis));
+    [writer.linear(&y, &net.policy), wdl]
 }

@@ -199,15 +199,18 @@ mod tests {
     fn export_matches_libtorch_for_a_recursive_model_as_one_step_and_unrolled() {
         let positions = built_in_positions(100);
         let mut sizes = Vec::new();
-        for write in [onnx as Write, unrolled] {
-            let (net, weights, file, folder) = written(&TrainConfig::parse(TRM, &[]).unwrap(), write);
+        for (rank, write) in [(0, onnx as Write), (0, unrolled), (4, onnx), (4, unrolled)] {
+            let rank = format!("model.policy_rank={rank}");
+            let (net, weights, file, folder) = written(&TrainConfig::parse(TRM, &[rank]).unwrap(), write);
             let difference = compare(&net, &weights, &file, &positions).unwrap();
             assert!(difference.worst() <= TOLERANCE && difference.worst() > 0.0, "{difference:?}");
-            assert_eq!(file.describe().contains(", 5 steps"), sizes.is_empty(), "{}", file.describe());
+            assert_eq!(file.describe().contains(", 5 steps"), sizes.len() % 2 == 0, "{}", file.describe());
             sizes.push(std::fs::metadata(folder.path().join("net.onnx")).unwrap().len());
         }
         // The steps share their weights.
-        assert!(sizes[1] < sizes[0] * 3 / 2, "{sizes:?}");
+        assert!(sizes[1] < sizes[0] * 3 / 2 && sizes[3] < sizes[2] * 2, "{sizes:?}");
+        // 4 of 17 numbers a move, in fp32.
+        assert!(sizes[2] + 4 * 11 * 1968 < sizes[0], "{sizes:?}");
     }
 
     #[test]

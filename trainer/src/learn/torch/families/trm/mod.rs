@@ -29,6 +29,8 @@ pub(crate) struct Trm {
     pub(crate) layers: Vec<TransformerLayer>,
     pub(crate) norm: LayerNorm,
     pub(crate) gate: Linear,
+    /// Width to rank, before `policy` if that is a factor.
+    pub(crate) policy_basis: Option<Linear>,
     pub(crate) policy: Linear,
     pub(crate) wdl: Linear,
 }
@@ -64,6 +66,7 @@ impl Trm {
             // Embeddings have no weight decay.
             l.param(name.to_owned(), Class::Bias, &[rows, width], Init::Normal(deviation))
         };
+        let rank = Some(config.policy_rank).filter(|rank| *rank > 0);
         Trm {
             embed,
             positions: learnt(l, "positions", SQUARES, 0.5),
@@ -73,7 +76,8 @@ impl Trm {
             layers: (0..config.layers).map(|index| TransformerLayer::new(l, index, config)).collect(),
             norm: LayerNorm::new(l, "norm", width),
             gate: Linear::new(l, "gate", width, width, 0.1),
-            policy: Linear::new(l, "policy", width, POLICY, 0.1),
+            policy_basis: rank.map(|rank| Linear::new(l, "policy_basis", width, rank, 1.0)),
+            policy: Linear::new(l, "policy", rank.unwrap_or(width), POLICY, 0.1),
             wdl: Linear::new(l, "wdl", width, 3, 0.1),
             config: config.clone(),
         }
@@ -108,7 +112,9 @@ impl Trm {
 
     fn answer(&self, pass: &ForwardPass, state: &StepState) -> StepAnswer {
         let y = state.y.squeeze_dim(1);
-        StepAnswer { policy: self.policy.forward(pass, &y), wdl: self.wdl.forward(pass, &y) }
+        let wdl = self.wdl.forward(pass, &y);
+        let y = self.policy_basis.iter().fold(y, |y, basis| basis.forward(pass, &y));
+        StepAnswer { policy: self.policy.forward(pass, &y), wdl }
     }
 
     pub fn forward(&self, pass: &ForwardPass, planes: &Tensor) -> Output {

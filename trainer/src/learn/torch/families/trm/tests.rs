@@ -56,6 +56,11 @@ fn the_default_network_has_its_number_of_parameters() {
     let layer = 12 * width * width + (3 + 1 + 4 + 1) * width + 4 * width;
     let heads = (width + 1) * (logits + 3) + (width + 1) * width;
     assert_eq!(layout.len(), 20 * width + squares * width + width + 2 * layer + 2 * width + heads);
+    let whole = layout.len();
+    let mut layout = ParamLayout::default();
+    Trm::new(&mut layout, &TrmConfig { policy_rank: 64, ..TrmConfig::default() });
+    let factors = (width + 1) * 64 + (64 + 1) * logits;
+    assert_eq!((whole, layout.len()), (2_174_131, whole - (width + 1) * logits + factors));
 }
 
 #[test]
