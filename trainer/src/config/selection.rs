@@ -67,8 +67,12 @@ impl Default for Selection {
 }
 
 /// Checks the keys of a source that every family has. An error names the source and the key.
-pub(super) fn check_source(name: &str, weight: f64, select: &Selection) -> Result<()> {
+pub(super) fn check_source(name: &str, weight: f64, fraction: f64, select: &Selection) -> Result<()> {
     ensure!(weight.is_finite() && weight >= 0.0, "source {name}: weight is {weight}, must not be negative");
+    ensure!(
+        fraction > 0.0 && fraction <= 1.0,
+        "source {name}: fraction is {fraction}, must be above 0 and at most 1"
+    );
     select.check().map_err(|why| anyhow!("source {name}: select: {why}"))
 }
 

@@ -75,6 +75,9 @@ pub struct SparseSourceConfig {
     /// Share of the samples, relative to the other sources.
     pub weight: f64,
     pub select: Selection,
+    /// Share of the training games that are used, above 0 to 1, chosen by their hash: a larger share has the games of a
+    /// smaller. Validation uses all of its games.
+    pub fraction: f64,
     /// An epoch uses every `stride`-th position of a game, the next epoch others.
     pub stride: usize,
     /// λ of the value target: λ · game result + (1 − λ) · recorded evaluation.
@@ -103,6 +106,7 @@ impl Default for SparseSourceConfig {
             paths: Vec::new(),
             weight: 1.0,
             select: Selection::default(),
+            fraction: 1.0,
             stride: 8,
             value_lambda: VALUE_LAMBDA,
             policy_lambda: 0.0,
@@ -125,7 +129,7 @@ impl SparseSourceConfig {
 
     fn check_numbers(&self) -> Result<()> {
         let name = &self.name;
-        check_source(name, self.weight, &self.select)?;
+        check_source(name, self.weight, self.fraction, &self.select)?;
         let checked = bounds::in_range(&[
             ("stride", 1, self.stride as u64, 1000),
             ("random_moves", 0, self.random_moves as u64, 100),
@@ -460,6 +464,7 @@ mod tests {
                 r#"sources=[{"name": "games", "paths": ["a.h5"], "weight": -1}]"#,
                 "source games: weight is -1, must not be negative",
             ),
+            ("source_defaults.fraction=0", "source games: fraction is 0, must be above 0 and at most 1"),
             (
                 r#"source_defaults.select={"min_elo": 9, "max_elo": 8}"#,
                 "source games: select: min_elo is 9, beyond max_elo, 8",

@@ -234,7 +234,7 @@ impl TrainConfig {
         ])?;
         bounds::positive(&[("teacher.temperature", self.teacher.temperature)])?;
         for source in self.sources.iter().chain(&self.ewc.sources) {
-            check_source(&source.name, source.weight, &source.select)?;
+            check_source(&source.name, source.weight, source.fraction, &source.select)?;
         }
         check_names(self.sources.iter().map(|source| source.name.as_str()))?;
         Ok(())
@@ -316,6 +316,14 @@ mod tests {
             (
                 r#"sources=[{"name": "a", "paths": [], "weight": -1}]"#,
                 "source a: weight is -1, must not be negative",
+            ),
+            (
+                r#"sources=[{"name": "a", "paths": [], "fraction": 0}]"#,
+                "source a: fraction is 0, must be above 0 and at most 1",
+            ),
+            (
+                r#"sources=[{"name": "a", "paths": [], "fraction": 1.5}]"#,
+                "source a: fraction is 1.5, must be above 0 and at most 1",
             ),
             (
                 r#"sources=[{"name": "a", "paths": [], "select": {"min_elo": 9, "max_elo": 8}}]"#,

@@ -25,6 +25,10 @@ pub struct SourceConfig {
     pub weight: f64,
     #[serde(default)]
     pub select: Selection,
+    /// Share of the training games that are used, above 0 to 1, chosen by their hash: a larger share has the games of a
+    /// smaller. Validation uses all of its games.
+    #[serde(default = "one")]
+    pub fraction: f64,
     /// Bounds an epoch to this many samples per game of the source; 0 for every position once. The samples are drawn
     /// from all positions, so long games give more.
     #[serde(default)]

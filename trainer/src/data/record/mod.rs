@@ -103,6 +103,13 @@ pub fn split_at(identity: u64, validation: u64) -> Split {
     }
 }
 
+/// Whether a game is in a share (0 to 1) of the games, whatever their [`Split`]. A larger share has the games of a smaller.
+pub fn is_in_fraction(identity: u64, fraction: f64) -> bool {
+    // The split depends on the remainder by 100.
+    let place = (identity / 100) as u32;
+    f64::from(place) < fraction * 2f64.powi(32)
+}
+
 #[cfg(test)]
 mod tests {
     use shakmaty::Color;
@@ -122,6 +129,22 @@ mod tests {
             assert!(usual == Split::Train || usual == expected, "what was held out still is: {part}");
             assert_eq!(split(part) == Split::Validation, part == 98);
         }
+    }
+
+    #[test]
+    fn a_larger_fraction_has_the_games_of_a_smaller_and_the_split_does_not_matter() {
+        let mut random = fastrand::Rng::with_seed(1);
+        let games: Vec<u64> = (0..20_000).map(|_| random.u64(..)).collect();
+        let taken = |fraction: f64| -> Vec<u64> {
+            games.iter().copied().filter(|game| is_in_fraction(*game, fraction)).collect()
+        };
+        let [few, half, all] = [0.01, 0.5, 1.0].map(taken);
+        assert_eq!(all, games);
+        // Bounds are four standard deviations.
+        assert!((144..=256).contains(&few.len()) && (9717..=10_283).contains(&half.len()));
+        assert!(few.iter().all(|game| half.contains(game)));
+        let validation = half.iter().filter(|game| split_at(**game, 20) == Split::Validation).count();
+        assert!((1840..=2160).contains(&validation), "{validation}");
     }
 
     fn packed(from: u16, to: u16) -> PackedMove {

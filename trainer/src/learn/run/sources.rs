@@ -10,7 +10,7 @@ use engine::base::words::counted;
 use crate::base::parallel;
 use crate::config::Selection;
 use crate::data::dataset;
-use crate::data::record::{GameView, Split, split_at};
+use crate::data::record::{GameView, Split, is_in_fraction, split_at};
 
 /// Seed of the choice of held-out positions. It is independent of the run's, so that runs can be compared.
 pub const HELD_OUT_SEED: u64 = 0x5eed;
@@ -28,6 +28,8 @@ pub trait GameSink {
 pub struct SplitGames<S> {
     pub train: S,
     pub validation: S,
+    /// Training games beyond the source's fraction.
+    pub unused: u64,
     /// Games excluded by the selection.
     pub unwanted: u64,
     /// Games that occurred before, in this source or another.
@@ -57,6 +59,8 @@ pub struct GameFilter<'a> {
     pub name: &'a str,
     pub paths: &'a [String],
     pub select: &'a Selection,
+    /// Of the training games.
+    pub fraction: f64,
     pub validation_percent: u64,
     /// Whether the held-out games are kept for validations.
     pub validates: bool,
@@ -65,11 +69,11 @@ pub struct GameFilter<'a> {
 impl<S: GameSink> SplitGames<S> {
     /// Why the source has no training games, if it has none.
     pub fn no_training_games(&self, name: &str) -> Option<String> {
-        let SplitGames { train, validation, unwanted, duplicates } = self;
+        let SplitGames { train, validation, unused, unwanted, duplicates } = self;
         (train.games() == 0).then(|| {
             format!(
-                "source {name}: no training games ({unwanted} were excluded by the selection, {duplicates} are in the \
-                 sources before it, or twice in it, {} are held out for validation)",
+                "source {name}: no training games ({unwanted} were excluded by the selection, {unused} by the \
+                 fraction, {duplicates} are in the sources before it, or twice in it, {} are held out for validation)",
                 validation.games()
             )
         })
@@ -83,7 +87,7 @@ impl<S: GameSink> SplitGames<S> {
         threads: usize,
         seen: &mut HashSet<u64>,
     ) -> Result<SplitGames<S>> {
-        let mut games = SplitGames { train, validation, unwanted: 0, duplicates: 0 };
+        let mut games = SplitGames { train, validation, unused: 0, unwanted: 0, duplicates: 0 };
         let paths = dataset::matching(filter.name, filter.paths)?;
         // As many files at a time as threads, so that few are in memory.
         for paths in paths.chunks(threads.max(1)) {
@@ -105,7 +109,13 @@ impl<S: GameSink> SplitGames<S> {
                         games.duplicates += 1;
                     } else {
                         let added = match split_at(identity, filter.validation_percent) {
-                            Split::Train => games.train.add(&chunk.replay(index)),
+                            Split::Train if is_in_fraction(identity, filter.fraction) => {
+                                games.train.add(&chunk.replay(index))
+                            }
+                            Split::Train => {
+                                games.unused += 1;
+                                Ok(())
+                            }
                             Split::Validation if filter.validates => {
                                 games.validation.add(&chunk.replay(index))
                             }
@@ -116,8 +126,12 @@ impl<S: GameSink> SplitGames<S> {
                 }
             }
         }
+        let by_fraction = match games.unused {
+            0 => String::new(),
+            unused => format!("{unused} by the fraction {}, ", filter.fraction),
+        };
         log::info!(
-            "{}: {} with {}, {}; excluded: {} by the selection, {}",
+            "{}: {} with {}, {}; excluded: {} by the selection, {by_fraction}{}",
             filter.name,
             counted(games.train.games(), "training game"),
             counted(games.train.positions(), "position"),

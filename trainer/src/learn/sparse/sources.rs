@@ -61,6 +61,7 @@ impl SparseGames {
                 name: &source.name,
                 paths: &source.paths,
                 select: &source.select,
+                fraction: source.fraction,
                 validation_percent: config.validation_percent,
                 validates: teacher.is_none(),
             };

@@ -152,6 +152,7 @@ fn read(config: &SourceConfig, percent: u64, folder: &Path, seen: &mut HashSet<u
         name: &config.name,
         paths: &config.paths,
         select: &config.select,
+        fraction: config.fraction,
         validation_percent: percent,
         validates: true,
     };
@@ -301,6 +302,26 @@ mod tests {
         let sources = Sources::load(&[all], 20, folder.path()).unwrap();
         let (train, validation) = (games(&sources.train[0]), games(&sources.validation[0]));
         assert!((60..=100).contains(&validation) && (295..=335).contains(&train), "{train} {validation}");
+    }
+
+    #[test]
+    fn a_fraction_takes_training_games_only_and_a_larger_has_those_of_a_smaller() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config = write(folder.path(), "all", 0..400);
+        let mut load = |fraction| {
+            config.fraction = fraction;
+            let sources = Sources::load(std::slice::from_ref(&config), 20, folder.path()).unwrap();
+            (sources.fingerprint(1), [&sources.train[0], &sources.validation[0]].map(games))
+        };
+        let (_, [all, validation]) = load(1.0);
+        let (same, [half, still]) = load(0.5);
+        assert!((120..=200).contains(&half) && all > 290, "{half} of {all}");
+        assert_eq!((still, load(0.5).0), (validation, same), "the same games again");
+        let (_, [fewer, _]) = load(0.25);
+        assert!((50..half).contains(&fewer), "{fewer}");
+        config.fraction = 1e-9;
+        let split = read(&config, 20, folder.path(), &mut HashSet::new()).unwrap();
+        assert_eq!(split[0].games(), 0);
     }
 
     #[test]
