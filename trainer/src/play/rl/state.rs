@@ -8,10 +8,14 @@ use super::buffer::ReplayBuffer;
 use super::escalation::Escalation;
 use crate::base::files::write_file;
 use crate::learn::run::metrics::PolicyDivergence;
-use crate::play::arena::{HeadToHead, MatchResults};
+use crate::play::arena::{HeadToHead, MatchResults, score_of_elo};
 use crate::play::selfplay::is_others;
 
 const FORMAT: &str = "philidor-learn/1";
+
+/// Initial rating of the K = 32 update.
+const FIRST_RATING: f64 = 1500.0;
+const K: f64 = 32.0;
 
 /// Name of a run's initial network.
 pub const START: &str = "start";
@@ -141,11 +145,46 @@ impl RunState {
         let text = serde_json::to_string_pretty(self).expect("numbers and text make JSON");
         write_file(&RunState::path(folder), (text + "\n").as_bytes())
     }
+
+    /// Updates the K = 32 ratings as if every game had the match's mean score. A new network starts at the rating of the
+    /// best; the opponent keeps its rating.
+    pub fn rate_by_k(&mut self, player: &str, opponent: &str, results: &MatchResults) {
+        let predecessor = self.k32.get(&self.best).copied();
+        let own = self.k32.get(player).copied().or(predecessor).unwrap_or(FIRST_RATING);
+        let theirs = self.k32.get(opponent).copied().unwrap_or(FIRST_RATING);
+        let (games, score) = (results.total(), results.score());
+        let rating = (0..games).fold(own, |rating, _| rating + K * (score - score_of_elo(rating - theirs)));
+        self.k32.insert(player.to_owned(), rating);
+        self.k32.entry(opponent.to_owned()).or_insert(theirs);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ratings_by_elos_update_are_those_of_a_calculator() {
+        let pair = |halves: usize| {
+            let mut results = MatchResults::default();
+            results.pairs[halves] = 1;
+            results
+        };
+        let mut state = RunState::default();
+        let rated = |state: &RunState, name: &str| state.k32[name];
+        // Two games with a mean score of 3/4 from equal ratings. 32 · (0.75 − 0.5) = 8, then 32 · (0.75 − E(8)) with
+        // E(8) = 1 / (1 + 10^(−8/400)) = 0.511511.
+        state.rate_by_k("00001", START, &pair(3));
+        assert!((rated(&state, "00001") - 1515.6317).abs() < 1e-4, "{:?}", state.k32);
+        assert_eq!(rated(&state, START), 1500.0, "an opponent's rating stays");
+        // Two draws cost the stronger: 32 · (0.5 − E(15.6317)) = −0.7195, then 32 · (0.5 − E(14.9122)) = −0.6864.
+        state.rate_by_k("00001", START, &pair(2));
+        assert!((rated(&state, "00001") - 1514.2260).abs() < 1e-4, "{:?}", state.k32);
+        // The next network starts where the best is.
+        state.best = "00001".into();
+        state.rate_by_k("00002", "00001", &pair(2));
+        assert_eq!(rated(&state, "00002"), rated(&state, "00001"));
+    }
 
     #[test]
     fn a_state_comes_back_and_another_format_is_refused() {

@@ -8,15 +8,11 @@ use indicatif::ProgressBar;
 use crate::base::progress::{Counted, progress};
 use crate::config::Sprt;
 use crate::data::record::{GameRecord, RngStream};
-use crate::play::arena::{Contender, HeadToHead, MatchResults, SprtDecision, halves_of, score_of_elo};
+use crate::play::arena::{Contender, HeadToHead, MatchResults, SprtDecision, halves_of};
 use crate::play::rl::gate::{self, Opponent};
 use crate::play::units::{Admission, Gathering, ResultCheck, Unit, UnitKind, UnitTask, check_result};
 
 use super::RlLoop;
-
-/// Initial rating of the K = 32 update.
-const FIRST_RATING: f64 = 1500.0;
-const K: f64 = 32.0;
 
 /// A match and its remaining units.
 struct OpenMatch {
@@ -186,22 +182,10 @@ impl RlLoop {
             role.name(),
             100.0 * role.expected()
         ))?;
-        self.rate_by_k(name, opponent, &results);
+        self.state.rate_by_k(name, opponent, &results);
         self.state.meetings.push(HeadToHead::new(name, opponent, results));
         self.state.matches.insert(role.name().to_owned(), results);
         self.save()
-    }
-
-    /// Updates the K = 32 ratings as if every game had the match's mean score.
-    fn rate_by_k(&mut self, player: &str, opponent: &str, results: &MatchResults) {
-        let predecessor = self.state.k32.get(&self.state.best).copied();
-        let own = self.state.k32.get(player).copied().or(predecessor).unwrap_or(FIRST_RATING);
-        let theirs = self.state.k32.get(opponent).copied().unwrap_or(FIRST_RATING);
-        let mut rating = own;
-        let (games, score) = (2 * results.count(), results.score());
-        (0..games).for_each(|_| rating += K * (score - score_of_elo(rating - theirs)));
-        self.state.k32.insert(player.to_owned(), rating);
-        self.state.k32.entry(opponent.to_owned()).or_insert(theirs);
     }
 }
 
