@@ -62,6 +62,106 @@ fn the_lesson_reports_the_notebooks_numbers() {
     assert!((2000.0..3000.0).contains(&payout) && (sum(5) - payout).abs() < 2.0, "{text}");
 }
 
+/// Lines of a Markdown table as cells.
+fn cells(text: &str) -> Vec<Vec<&str>> {
+    let rows = text.lines().filter(|line| line.starts_with('|'));
+    rows.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+#[test]
+fn the_lesson_is_given_on_a_position_of_ones_own() {
+    // Rd8# and, with colours changed, Rd1#. Values and payouts are White's.
+    for (fen, mate, value, plain, payout) in [
+        ("6k1/5ppp/8/8/8/8/5PPP/3R2K1 w - - 0 1", "d1d8", "1000000", "1000000", 1.0),
+        ("3r2k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 1", "d8d1", "-1000000", "-100000", 0.0),
+    ] {
+        let text = text(&["lesson", "--fen", fen, "--depth", "2", "--games", "60", "--every", "25"]);
+        assert!(!text.contains("notebook:"), "{text}");
+        let rows = cells(&text);
+        assert_eq!(rows[0], ["depth 2", "moves made", "time", "best", "value"], "{text}");
+        for (row, [name, value]) in
+            rows[2..5].iter().zip([["minimax", value], ["alpha-beta, plain", plain], ["alpha-beta", value]])
+        {
+            assert_eq!([row[0], row[3], row[4]], [name, mate, value], "{text}");
+        }
+        let roots: Vec<&str> = rows.iter().filter(|row| row[0] == "root").map(|row| row[2]).collect();
+        assert_eq!(roots, ["25", "50", "60"], "{text}");
+        assert!(text.contains("After 25 of 60 games:") && text.contains("UCT: 60 random games"), "{text}");
+        let last = &rows[rows.iter().rposition(|row| row[0] == "root").unwrap() + 1..];
+        assert_eq!(last[0][0], mate, "the most visited comes first: {text}");
+        let mean: f64 = last[0][3].parse().unwrap();
+        assert_eq!(mean, payout, "the mate wins every game: {text}");
+        let visits: u64 = last.iter().map(|row| row[2].parse::<u64>().unwrap()).sum();
+        assert_eq!(visits, 60, "{text}");
+        let best = format!("The best move by its mean payout is {mate}, with {payout:.3} for White.");
+        assert!(text.ends_with(&format!("\n\n{best}\n")), "{text}");
+    }
+}
+
+#[test]
+fn other_numbers_in_the_lesson_have_none_of_the_notebook_beside_them() {
+    let text = text(&["lesson", "--depth", "2", "--games", "40"]);
+    assert!(!text.contains("1337211") && !text.contains("119034") && !text.contains("2519.5"), "{text}");
+    let rows = cells(&text);
+    assert_eq!((rows[2][0], rows[2][3], rows[2].len()), ("minimax", "h5f7", 5), "{text}");
+    assert!(rows.iter().any(|row| row[..] == ["move", "M", "V", "M/V"]), "{text}");
+}
+
+#[test]
+fn the_lesson_says_what_it_cannot_do() {
+    for (arguments, words) in [
+        (vec!["--fen", "no position"], "not a FEN"),
+        (vec!["--fen", "8/8/8/8/8/8/8/8 w - - 0 1"], "impossible position"),
+        (vec!["--fen", "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1"], "the game is over in this position: checkmate"),
+        (vec!["--fen", "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1"], "stalemate"),
+        (vec!["--depth", "0"], "0 is not in 1..=10"),
+        (vec!["--depth", "11"], "11 is not in 1..=10"),
+        (vec!["--games", "0"], "0 is not in 1..=10000000"),
+        (vec!["--every", "0"], "0 is not in 1.."),
+    ] {
+        let refused = philidor(&[vec!["lesson"], arguments].concat());
+        let error = String::from_utf8(refused.stderr).unwrap();
+        assert!(!refused.status.success() && refused.stdout.is_empty() && error.contains(words), "{error}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_the_lesson_with_what_it_has_found() {
+    use std::io::{BufRead, BufReader, Read};
+    for (arguments, seen, [printed, told]) in [
+        (["--depth", "10", "--games", "1", "--every", "1"], "| depth 10", ["| depth 10", "Ctrl-C ends it"]),
+        (
+            ["--depth", "1", "--games", "10000000", "--every", "9"],
+            "After 9 of",
+            [" of 10000000 random games", "interrupted"],
+        ),
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
+            .arg("lesson")
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut shown = String::new();
+        while !shown.contains(seen) {
+            assert!(stdout.read_line(&mut shown).expect("text") > 0, "{shown}");
+        }
+        let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        stdout.read_to_string(&mut shown).expect("text");
+        let ended = child.wait_with_output().expect("it ends");
+        let error = String::from_utf8(ended.stderr).expect("text");
+        assert_eq!(ended.status.code(), Some(130), "{error}");
+        assert!(
+            shown.contains(printed) && error.contains(told) && error.contains("interrupted"),
+            "{shown}{error}"
+        );
+    }
+}
+
 #[test]
 fn version_names_commit_encodings_and_network() {
     let text = text(&["--version"]);

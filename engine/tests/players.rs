@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;
 
 use engine::chess::position::Game;
-use engine::search::players::{FullWidthMethod, Player, PlayerTask, UctParams, full_width};
+use engine::search::players::{FullWidthMethod, FullWidthResult, Player, PlayerTask, UctParams, full_width};
 use engine::search::{
     EndReason, Limits, Report, Score, SearchControl, SearchObserver, SearchOutcome, SearchView,
 };
@@ -61,6 +61,10 @@ fn report(player: Player, game: &Game, limits: Limits) -> Report {
     think(player, &PlayerTask { limits, ..task(game.clone()) }).report
 }
 
+fn completed(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
+    full_width(method, game, depth, &mut (), &AtomicBool::new(false)).expect("nothing stops it")
+}
+
 fn visits(visits: u64) -> Limits {
     Limits { visits: Some(visits), ..Limits::default() }
 }
@@ -92,7 +96,7 @@ fn random_positions(count: usize) -> Vec<Game> {
 
 #[test]
 fn minimax_makes_as_many_moves_as_the_notebook_and_finds_its_values() {
-    let found = full_width(FullWidthMethod::Minimax, &played(SCHOLAR), 4);
+    let found = completed(FullWidthMethod::Minimax, &played(SCHOLAR), 4);
     assert_eq!(found.nodes, 1_337_211);
     let values: HashMap<String, i32> =
         found.values.iter().map(|(m, value)| (Game::uci(*m, false), *value)).collect();
@@ -107,10 +111,10 @@ fn minimax_makes_as_many_moves_as_the_notebook_and_finds_its_values() {
 
 #[test]
 fn alpha_beta_finds_the_same_with_fewer_moves_than_the_notebook() {
-    let found = full_width(FullWidthMethod::AlphaBeta, &played(SCHOLAR), 4);
+    let found = completed(FullWidthMethod::AlphaBeta, &played(SCHOLAR), 4);
     assert_eq!((Game::uci(found.values[0].0, false).as_str(), found.values[0].1), ("h5f7", 1_000_000));
     assert!(found.nodes < 119_034, "{}", found.nodes);
-    let found = full_width(FullWidthMethod::AlphaBeta, &played("e2e4 e7e5 g1f3 b8c6"), 4);
+    let found = completed(FullWidthMethod::AlphaBeta, &played("e2e4 e7e5 g1f3 b8c6"), 4);
     assert!(found.nodes < 119_034, "{}", found.nodes);
 }
 
@@ -119,8 +123,8 @@ fn alpha_beta_and_minimax_agree_on_the_best_value() {
     let positions = random_positions(40);
     for (depth, count) in [(1, 40), (2, 40), (3, 8)] {
         for game in &positions[..count] {
-            let minimax = full_width(FullWidthMethod::Minimax, game, depth);
-            let alpha_beta = full_width(FullWidthMethod::AlphaBeta, game, depth);
+            let minimax = completed(FullWidthMethod::Minimax, game, depth);
+            let alpha_beta = completed(FullWidthMethod::AlphaBeta, game, depth);
             assert_eq!(alpha_beta.values[0].1, minimax.values[0].1, "{} at depth {depth}", game.fen());
             assert!(alpha_beta.nodes <= minimax.nodes);
             // The other values are upper bounds.
@@ -234,6 +238,12 @@ fn the_observer_and_the_stop_flag_end_every_player() {
         let mut observer = CallLimit { left: u64::MAX, visits: Vec::new() };
         let outcome = player.think(&task(Game::new()), &mut observer, &AtomicBool::new(true));
         assert_eq!((outcome.end_reason, outcome.report.lines.len()), (EndReason::Stopped, 20), "{player:?}");
+    }
+    for method in [FullWidthMethod::Minimax, FullWidthMethod::AlphaBeta] {
+        let mut observer = CallLimit { left: 3, visits: Vec::new() };
+        let stopped = full_width(method, &Game::new(), 20, &mut observer, &AtomicBool::new(false));
+        assert_eq!((stopped, observer.visits), (None, vec![0, 1024, 2048]), "{method:?}");
+        assert_eq!(full_width(method, &Game::new(), 20, &mut (), &AtomicBool::new(true)), None, "{method:?}");
     }
 }
 

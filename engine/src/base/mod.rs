@@ -2,6 +2,8 @@
 pub mod interrupt;
 #[cfg(not(target_family = "wasm"))]
 pub mod output;
+#[cfg(not(target_family = "wasm"))]
+pub mod progress;
 pub mod words;
 pub mod threads;
 pub(crate) mod memory;

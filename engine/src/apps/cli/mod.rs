@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::apps::analysis::{self, config::AnalyseConfig};
+use crate::apps::bench::lesson::LessonConfig;
 use crate::apps::bench::signature::SignatureConfig;
 use crate::apps::bench::speed::SpeedConfig;
 use crate::apps::bench::{lesson, perft, signature, speed, version};
@@ -85,8 +86,8 @@ enum Command {
     },
     /// Print a position's planes or a move's index in any encoding, or decode them
     Encode(EncodeConfig),
-    /// Run minimax, alpha-beta and UCT on the position of a course's notebook, beside its numbers (Markdown)
-    Lesson,
+    /// Run minimax, alpha-beta and UCT on the positions of a course's notebook, beside its numbers, or on another (Markdown)
+    Lesson(LessonConfig),
     /// Print the table of UCI options in Markdown
     Options,
     /// Write man pages and completions for bash, zsh and fish into a folder
@@ -97,7 +98,7 @@ enum Command {
     },
 }
 
-pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+pub fn run(arguments: Arguments, out: &mut (impl Write + Send)) -> Result<(), Box<dyn Error>> {
     match arguments.command {
         _ if arguments.version => version::print(out)?,
         None => uci(false)?,
@@ -120,7 +121,7 @@ pub fn run(arguments: Arguments, out: &mut impl Write) -> Result<(), Box<dyn Err
             perft::print(&game, depth, false, out)?;
         }
         Some(Command::Encode(config)) => encode::run(&config, io::stdin(), out)?,
-        Some(Command::Lesson) => lesson::print(out)?,
+        Some(Command::Lesson(config)) => lesson::run(&config, &*interrupt::flag()?, out)?,
         Some(Command::Options) => write!(out, "{}", options::markdown())?,
         Some(Command::Manual { folder }) => manual::write(Arguments::command(), &folder)?,
     }

@@ -13,7 +13,6 @@ use super::record::Record;
 use super::typed_line::{HELP, TypedLine};
 use crate::apps::review::{JudgeError, numbered, sans};
 use crate::chess::pgn::read_move;
-use crate::chess::position::{DrawReason, Outcome};
 
 /// In plies.
 const HINT_LENGTH: usize = 6;
@@ -172,12 +171,8 @@ impl Dialogue {
 
     fn say_result(&self, out: &mut impl Write) -> Result<(), PlayError> {
         let why = match self.record.game().outcome() {
-            _ if self.record.is_resigned() => "you resigned",
-            Some(Outcome::Decisive { .. }) => "checkmate",
-            Some(Outcome::Draw(DrawReason::Stalemate)) => "stalemate",
-            Some(Outcome::Draw(DrawReason::InsufficientMaterial)) => "neither side can mate",
-            Some(Outcome::Draw(DrawReason::Threefold)) => "the position occurred three times",
-            Some(Outcome::Draw(DrawReason::FiftyMoves)) => "fifty moves without capture or pawn move",
+            _ if self.record.is_resigned() => "you resigned".to_owned(),
+            Some(outcome) => outcome.to_string(),
             None => return Ok(()),
         };
         writeln!(out, "{}: {why}.", self.record.result())?;

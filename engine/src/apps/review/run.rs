@@ -1,13 +1,12 @@
 //! The `review` command.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 use shakmaty::Color;
 use thiserror::Error;
 
@@ -21,17 +20,16 @@ use super::page::{self, Collection, EXERCISES, PageTitle};
 use super::player::{self, PlayerReport};
 use super::verify::Reviewer;
 use crate::base::files::write_aside;
+use crate::base::progress::Progress;
 use crate::base::words::counted;
 use crate::chess::pgn::{PgnGame, TEXT_HEAD, read_games, why_no_text};
 
 const WRITE_INTERVAL: Duration = Duration::from_secs(60);
-/// Between lines of progress where the errors go to no terminal. Below ten seconds, because a line waits for a search.
-const SAY_EVERY: Duration = Duration::from_secs(8);
 
 /// Names in the message about a player who is not there.
 const SUGGESTED: usize = 5;
 
-/// Of the progress bar, per position.
+/// Of the progress, per position.
 const TICKS: u64 = 1000;
 
 #[derive(Debug, Error)]
@@ -199,22 +197,17 @@ fn review_all(
 ) -> Result<(), ReviewError> {
     let config = results.config;
     let weights: Vec<u64> = results.games.iter().map(|game| game.moves().len() as u64 + 1).collect();
-    let bar = progress_bar(weights.iter().sum::<u64>() * TICKS);
-    let (mut last_written, mut last_said) = (Instant::now(), Instant::now());
+    let mut progress = Progress::new(weights.iter().sum::<u64>() * TICKS, "");
+    let mut last_written = Instant::now();
     let mut pages = 0;
     for (index, game) in results.games.iter().enumerate() {
-        bar.set_message(format!("game {}/{}", index + 1, results.games.len()));
+        progress.set_message(format!("game {}/{}", index + 1, results.games.len()));
         let before = weights[..index].iter().sum::<u64>() * TICKS;
         let of_game = (weights[index] * TICKS) as f64;
         let budget = config.effort.budget();
         let mut reviewer = Reviewer { budget, first_ply: config.from_ply, judge: &mut *judge, stop };
         let evidence = reviewer.review(game, &kept[index], &mut |new| {
-            bar.set_position(before + (new.spent * of_game) as u64);
-            if !io::stderr().is_terminal() && last_said.elapsed() >= SAY_EVERY {
-                let percent = 100 * bar.position() / bar.length().unwrap_or(1).max(1);
-                eprintln!("{percent} %, {}, {} left", bar.message(), HumanDuration(bar.eta()));
-                last_said = Instant::now();
-            }
+            progress.reach(before + (new.spent * of_game) as u64);
             let written = journal.append(index, new.ply, new.key, &new.evidence[new.ply]);
             written.map_err(|error| JudgeError::Failed(error.to_string()))
         });
@@ -225,15 +218,7 @@ fn review_all(
             last_written = Instant::now();
         }
     }
-    bar.finish_and_clear();
     Ok(())
-}
-
-fn progress_bar(total: u64) -> ProgressBar {
-    let bar = ProgressBar::new(total);
-    let template = "{wide_bar} {percent} %, {msg}, {eta} left";
-    bar.set_style(ProgressStyle::with_template(template).expect("a valid template"));
-    bar
 }
 
 pub struct ReviewPaths {

@@ -1,3 +1,5 @@
+use std::fmt::{self, Display, Formatter};
+
 use shakmaty::PositionError as ImpossibleError;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
@@ -67,6 +69,19 @@ pub enum DrawReason {
     Threefold,
     /// A hundred plies without capture or pawn move.
     FiftyMoves,
+}
+
+/// Why the game is over.
+impl Display for Outcome {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Outcome::Decisive { .. } => "checkmate",
+            Outcome::Draw(DrawReason::Stalemate) => "stalemate",
+            Outcome::Draw(DrawReason::InsufficientMaterial) => "neither side can mate",
+            Outcome::Draw(DrawReason::Threefold) => "the position occurred three times",
+            Outcome::Draw(DrawReason::FiftyMoves) => "fifty moves without capture or pawn move",
+        })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -1,6 +1,7 @@
 //! Iterative deepening over the root moves, for minimax and alpha-beta.
 
 use std::cmp::Reverse;
+use std::sync::atomic::AtomicBool;
 
 use shakmaty::{Chess, Move, MoveList, Position};
 
@@ -9,7 +10,7 @@ use super::alpha_beta::{Window, mvv_lva};
 use super::root_moves::{INFINITE, MinimaxValue, ScoredMove, ScoredMoves, mated};
 use super::stop_check::StopCheck;
 use crate::chess::position::Game;
-use crate::search::EndReason;
+use crate::search::{EndReason, SearchObserver};
 
 const NODES_PER_CHECK: u64 = 1024;
 
@@ -29,16 +30,22 @@ pub struct FullWidthResult {
     pub nodes: u64,
 }
 
-/// Completes a search of `depth` plies (at least 1) with [material and squares](crate::nets::eval::material) at the
-/// leaves.
-pub fn full_width(method: FullWidthMethod, game: &Game, depth: u32) -> FullWidthResult {
+/// A search of `depth` plies (at least 1) with [material and squares](crate::nets::eval::material) at the leaves.
+/// `None` if the observer or `stop` ended it.
+pub fn full_width(
+    method: FullWidthMethod,
+    game: &Game,
+    depth: u32,
+    observer: &mut dyn SearchObserver,
+    stop: &AtomicBool,
+) -> Option<FullWidthResult> {
     let moves = game.legal_moves();
-    let mut search =
-        DepthSearch { method, lines: 1, roots: ScoredMoves::new(game, &moves), stop_check: None };
-    let completed = search.iteration(depth.max(1));
-    debug_assert!(completed.is_some(), "nothing stops it");
+    let mut stop_check = StopCheck::new(observer, stop, None);
+    let roots = ScoredMoves::new(game, &moves);
+    let mut search = DepthSearch { method, lines: 1, roots, stop_check: Some(&mut stop_check) };
+    search.iteration(depth.max(1))?;
     let values = search.roots.moves.iter().map(|root| (root.m, root.value)).collect();
-    FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 }
+    Some(FullWidthResult { values, nodes: search.roots.nodes - moves.len() as u64 })
 }
 
 pub fn deepen(
@@ -48,8 +55,12 @@ pub fn deepen(
     stop_check: &mut StopCheck<'_>,
 ) -> ScoredMoves {
     let roots = ScoredMoves::new(&task.game, moves);
-    let mut search = DepthSearch { method, lines: task.lines.max(1), roots, stop_check: Some(stop_check) };
+    let mut search = DepthSearch { method, lines: task.lines.max(1), roots, stop_check: None };
     let max_depth = task.limits.depth.unwrap_or(MAX_DEPTH).clamp(1, MAX_DEPTH);
+    // The first depth always completes, so that there is a move.
+    let completed = search.iteration(1);
+    debug_assert!(completed.is_some(), "nothing stops it");
+    search.stop_check = Some(stop_check);
     while search.continues(max_depth) && search.iteration(search.roots.depth + 1).is_some() {}
     search.roots
 }
@@ -64,7 +75,7 @@ pub struct DepthSearch<'s, 'o> {
 impl DepthSearch<'_, '_> {
     fn continues(&mut self, max_depth: u32) -> bool {
         let ScoredMoves { depth, .. } = self.roots;
-        let Some(stop_check) = self.stop_check.as_mut().filter(|_| depth > 0) else { return true };
+        let Some(stop_check) = &mut self.stop_check else { return true };
         if depth >= max_depth {
             stop_check.end(EndReason::Limit);
         } else if self.roots.are_mates(self.lines) {
@@ -106,12 +117,10 @@ impl DepthSearch<'_, '_> {
         Some(())
     }
 
-    /// Counts a move about to be made; `None` if the search must end. The first depth always completes, so that there
-    /// is a move.
+    /// Counts a move about to be made; `None` if the search must end.
     pub(super) fn count_node(&mut self) -> Option<()> {
         let nodes = self.roots.nodes;
-        if self.roots.depth > 0
-            && let Some(stop_check) = &mut self.stop_check
+        if let Some(stop_check) = &mut self.stop_check
             && (stop_check.limit_reached(nodes)
                 || (nodes.is_multiple_of(NODES_PER_CHECK) && stop_check.should_stop(&self.roots)))
         {

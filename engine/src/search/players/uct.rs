@@ -18,16 +18,16 @@ pub struct UctParams {
     pub exploration: f32,
     /// Plies before the static evaluation, for [`Player::UctValue`](super::Player::UctValue).
     pub rollout: u32,
+    /// Between two calls of the observer.
+    pub games_per_round: u64,
 }
 
 impl Default for UctParams {
     fn default() -> UctParams {
-        UctParams { exploration: std::f32::consts::SQRT_2, rollout: 4 }
+        // Eight games take at most a few milliseconds.
+        UctParams { exploration: std::f32::consts::SQRT_2, rollout: 4, games_per_round: 8 }
     }
 }
-
-/// At most a few milliseconds.
-const GAMES_PER_CHECK: u64 = 8;
 
 pub fn run(
     task: &PlayerTask,
@@ -42,7 +42,7 @@ pub fn run(
             stop_check.end(EndReason::Limit);
         }
         if stop_check.limit_reached(uct.games)
-            || (uct.games % GAMES_PER_CHECK == 1 && stop_check.should_stop(&uct))
+            || ((uct.games - 1).is_multiple_of(task.uct.games_per_round) && stop_check.should_stop(&uct))
             || stop_check.end_reason().is_some()
         {
             return uct;

@@ -13,6 +13,9 @@ const WORST: i32 = 9_999;
 /// Values for White of a mate by White and by Black.
 const MATED: [i32; 2] = [1_000_000, -100_000];
 
+/// At most a few milliseconds.
+const MOVES_PER_CHECK: u64 = 1024;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainResult {
     pub best: Option<Move>,
@@ -22,45 +25,58 @@ pub struct PlainResult {
     pub tried: u64,
 }
 
-/// `depth` in plies, at least 1.
-pub fn search(position: &Chess, depth: u32) -> PlainResult {
+/// `depth` in plies, at least 1. Calls `goes_on` regularly with the number of root moves searched; `None` if it says no.
+pub fn search(position: &Chess, depth: u32, goes_on: &mut dyn FnMut(usize) -> bool) -> Option<PlainResult> {
     let white = position.turn().is_white();
-    let mut found = PlainResult { best: None, value: if white { -WORST } else { WORST }, tried: 0 };
+    let mut search = PlainSearch { tried: 0, roots: 0, goes_on };
+    let (mut best, mut best_value) = (None, if white { -WORST } else { WORST });
     for m in in_order(position) {
-        let after = after(position, m);
-        let value = alpha_beta(&after, depth.max(1) - 1, [-WINDOW, WINDOW], &mut found.tried);
-        if if white { value > found.value } else { value < found.value } {
-            (found.best, found.value) = (Some(m), value);
+        let value = search.alpha_beta(&after(position, m), depth.max(1) - 1, [-WINDOW, WINDOW])?;
+        if if white { value > best_value } else { value < best_value } {
+            (best, best_value) = (Some(m), value);
         }
+        search.roots += 1;
     }
-    found
+    Some(PlainResult { best, value: best_value, tried: search.tried })
 }
 
-/// For White; a bound if outside the window.
-fn alpha_beta(position: &Chess, depth: u32, [mut alpha, mut beta]: [i32; 2], tried: &mut u64) -> i32 {
-    let white = position.turn().is_white();
-    if position.is_checkmate() {
-        return MATED[usize::from(white)];
-    }
-    if depth == 0 {
-        return material::by_files_for_white(position.board());
-    }
-    let mut best = if white { -WORST } else { WORST };
-    for m in in_order(position) {
-        *tried += 1;
-        let value = alpha_beta(&after(position, m), depth - 1, [alpha, beta], tried);
-        if white {
-            best = best.max(value);
-            alpha = alpha.max(best);
-        } else {
-            best = best.min(value);
-            beta = beta.min(best);
+struct PlainSearch<'a> {
+    tried: u64,
+    /// Root moves searched.
+    roots: usize,
+    goes_on: &'a mut dyn FnMut(usize) -> bool,
+}
+
+impl PlainSearch<'_> {
+    /// For White; a bound if outside the window.
+    fn alpha_beta(&mut self, position: &Chess, depth: u32, [mut alpha, mut beta]: [i32; 2]) -> Option<i32> {
+        let white = position.turn().is_white();
+        if position.is_checkmate() {
+            return Some(MATED[usize::from(white)]);
         }
-        if alpha >= beta {
-            break;
+        if depth == 0 {
+            return Some(material::by_files_for_white(position.board()));
         }
+        let mut best = if white { -WORST } else { WORST };
+        for m in in_order(position) {
+            if self.tried.is_multiple_of(MOVES_PER_CHECK) && !(self.goes_on)(self.roots) {
+                return None;
+            }
+            self.tried += 1;
+            let value = self.alpha_beta(&after(position, m), depth - 1, [alpha, beta])?;
+            if white {
+                best = best.max(value);
+                alpha = alpha.max(best);
+            } else {
+                best = best.min(value);
+                beta = beta.min(best);
+            }
+            if alpha >= beta {
+                break;
+            }
+        }
+        Some(best)
     }
-    best
 }
 
 fn after(position: &Chess, m: Move) -> Chess {
@@ -94,6 +110,7 @@ fn in_order(position: &Chess) -> Vec<Move> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::notebook;
     use super::*;
     use crate::chess::position::Game;
 
@@ -119,17 +136,29 @@ mod tests {
 
     #[test]
     fn as_many_moves_are_tried_as_in_the_notebook() {
-        let game = Game::from_fen(super::super::FEN).unwrap();
-        let found = search(game.position(), super::super::DEPTH);
+        let game = Game::from_fen(notebook::FEN).unwrap();
+        let mut roots = Vec::new();
+        let found = search(game.position(), notebook::DEPTH, &mut |searched| {
+            roots.push(searched);
+            true
+        });
+        let found = found.unwrap();
         assert_eq!((found.tried, found.value), (119_034, 1_000_000));
         assert_eq!(Game::uci(found.best.unwrap(), false), "h5f7");
+        assert!(roots.len() == 119_034 / 1024 + 1 && roots.is_sorted() && roots[0] == 0, "{roots:?}");
+        assert!(roots.last().is_some_and(|last| *last < game.legal_moves().len()), "{roots:?}");
+    }
+
+    #[test]
+    fn a_search_told_to_stop_has_no_result() {
+        assert_eq!(search(&Chess::default(), 20, &mut |_| false), None);
     }
 
     #[test]
     fn black_minimises() {
         // 1. f3 e5 2. g4 allows Qh4#, which is −100,000 in the notebook at any depth.
         let game = Game::from_uci(None, ["f2f3", "e7e5", "g2g4"]).unwrap();
-        let found = search(game.position(), 2);
+        let found = search(game.position(), 2, &mut |_| true).unwrap();
         assert_eq!((Game::uci(found.best.unwrap(), false).as_str(), found.value), ("d8h4", -100_000));
     }
 }
