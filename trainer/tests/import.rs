@@ -132,6 +132,23 @@ fn a_broken_game_is_reported_with_its_line_and_skipped() {
 }
 
 #[test]
+fn a_game_in_numpys_format_is_imported_and_a_broken_row_is_named() {
+    let folder = Folder::new();
+    let sound = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/movesAndPositions1.npy");
+    let mut array = std::fs::read(sound).expect("a file");
+    // The third move becomes an illegal one.
+    let e4d5: Vec<u8> = "e4d5".chars().flat_map(|letter| u32::from(letter).to_le_bytes()).collect();
+    let at = array.windows(e4d5.len()).position(|bytes| bytes == e4d5).expect("the move");
+    array[at + 12] = b'6';
+    let broken = folder.write("broken.npy", &array);
+    let (chunk, stdout, stderr) = folder.import(&broken, &[sound]);
+    assert_eq!((chunk.games(), chunk.positions()), (1, 11));
+    assert!(stderr.contains("broken.npy:2: illegal or ambiguous move e4d6 in rnbq"), "{stderr}");
+    assert!(stderr.contains("(game at row 2), skipped"), "{stderr}");
+    assert!(stdout.contains("1 game, 11 positions in 1 file"), "{stdout}");
+}
+
+#[test]
 fn compressed_files_give_the_same_games() {
     let folder = Folder::new();
     let plain = folder.write("two.pgn", TWO_GAMES.as_bytes());

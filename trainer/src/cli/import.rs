@@ -20,7 +20,7 @@ use crate::data::dataset::{ChunkError, ChunkWriter};
 use crate::data::import::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
 use crate::data::record::{EvalCounts, EvalSide};
 
-/// Import PGN or puzzles (plain, .gz, .zst, .bz2) into files of games (games/1, HDF5)
+/// Import PGN or puzzles (plain, .gz, .zst, .bz2) or arrays into files of games (games/1, HDF5)
 #[derive(Args, Debug)]
 #[command(
     after_help = "Moves are read as python-chess and pgn-extract read them; a game with a word that is no move is \
@@ -33,7 +33,8 @@ use crate::data::record::{EvalCounts, EvalSide};
 pub struct ImportArgs {
     /// PGN files; Lichess's puzzles (CSV); or a table of puzzles with columns rating, popularity, plays, fen (the
     /// solver to move) and moves. The first line names the columns in any order and so decides which. `-` is standard
-    /// input
+    /// input. Also arrays: a game in NumPy's format (.npy, text of shape [moves, 2]: UCI and the FEN before it), or HDF5
+    /// with positions in planes19/1 [n, 19, 8, 8] and n targets (indices of uci1968m/1, or moves in UCI)
     #[arg(required = true)]
     files: Vec<PathBuf>,
     /// Folder for the files of games
@@ -63,7 +64,7 @@ pub struct ImportArgs {
     /// Exclude draws
     #[arg(long)]
     decisive_only: bool,
-    /// Keep games without a result (puzzles have none and are always kept)
+    /// Keep games without a result (puzzles and arrays may have none and are always kept)
     #[arg(long)]
     unknown_results: bool,
     /// Minimum popularity of a puzzle, -100 to 100
@@ -153,10 +154,11 @@ impl ImportArgs {
                     writer.push(&game)?;
                 }
                 ReadEvent::Broken(path, broken) => meter.broken(&format!(
-                    "{}:{}: {} (game at line {}), skipped",
+                    "{}:{}: {} (game at {} {}), skipped",
                     if *path == *Path::new("-") { Path::new("stdin") } else { path }.display(),
                     broken.line,
                     broken.error,
+                    broken.unit,
                     broken.game_line
                 )),
                 ReadEvent::Bytes(bytes) => meter.advance(bytes),

@@ -165,7 +165,7 @@ fn has_signature(path: &Path) -> bool {
 
 /// A child process inherits the lock of an open file, which then could not be reopened while the child lives. No lock
 /// is needed, because files are renamed into place and never changed.
-fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
+pub(crate) fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
     access.file_locking(false)
 }
 
@@ -322,12 +322,12 @@ fn layouts(file: &File, path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
     described().map_err(|error| ChunkError::Unreadable(path.to_owned(), cause(&error)))
 }
 
-fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
+pub(crate) fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
     file.dataset(name)?.read_raw()
 }
 
 /// Of fixed length, or of variable length as h5py writes them.
-fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
+pub(crate) fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
     fn read<T: H5Type>(file: &File, name: &str, text: fn(&T) -> &str) -> hdf5::Result<Vec<String>> {
         Ok(get::<T>(file, name)?.iter().map(|value| text(value).to_owned()).collect())
     }
@@ -338,7 +338,7 @@ fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
 }
 
 /// The operating system's message if there is one, or the error's first line.
-fn cause(error: &dyn Display) -> String {
+pub(crate) fn cause(error: &dyn Display) -> String {
     let text = error.to_string();
     let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
     named.map_or(text.lines().next().unwrap_or_default(), |(message, _)| message).to_owned()

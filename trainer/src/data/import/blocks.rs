@@ -43,17 +43,17 @@ impl Compression {
     }
 }
 
+/// Of HDF5 that needs no import, or is not read here.
+pub(super) const GAMES_FILE: &str = "this is HDF5, not PGN: games that `import` has written are ready for \
+    training as they are (\"paths\" of a configuration's sources; `inspect` shows them, `export-pgn` makes PGN of them)";
+
 /// What a file without game text is, by its first bytes.
 fn explained(head: &[u8]) -> Option<&'static str> {
     match head {
-        [0x89, b'H', b'D', b'F', ..] => Some(
-            "this is HDF5, not PGN: games that `import` has written are ready for training as they are (\"paths\" of a \
-             configuration's sources; `inspect` shows them, `export-pgn` makes PGN of them)",
-        ),
-        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(
-            "this is a NumPy array, not PGN: write games as PGN, or as HDF5 in the format `games/1` (docs/formats.md), which \
-             training reads without import",
-        ),
+        [0x89, b'H', b'D', b'F', ..] => Some(GAMES_FILE),
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => {
+            Some("this is a NumPy array, not PGN: `import` reads such games from files, not from a pipe")
+        }
         [b'P', b'K', 3, 4, ..] => Some("this is a zip archive (or NumPy's .npz), not PGN: unpack it first"),
         [b'7', b'z', 0xbc, 0xaf, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'R', b'a', b'r', b'!', ..] => {
             Some(

@@ -1,8 +1,9 @@
-//! Games from PGN and puzzle tables. [`read_games`] reads files in parallel.
+//! Games from PGN, puzzle tables and arrays. [`read_games`] reads files in parallel.
 
 mod blocks;
 mod pgn;
 mod puzzles;
+mod arrays;
 mod reader;
 
 pub use blocks::Compression;

@@ -34,6 +34,9 @@ pub enum GameError {
     Result(String),
     #[error("{0}")]
     Text(String),
+    /// A row of an array contradicts itself or those before.
+    #[error("{0}")]
+    Array(String),
     #[error("more than 65535 plies")]
     TooLong,
 }
@@ -47,6 +50,7 @@ impl GameError {
             GameError::Pgn(PgnError::Null(_)) => "null move",
             GameError::Result(_) => "contradictory result",
             GameError::Text(_) | GameError::Pgn(PgnError::Text(_)) => "malformed text",
+            GameError::Array(_) => "inconsistent row",
             GameError::TooLong => "too many moves",
         }
     }
@@ -54,7 +58,8 @@ impl GameError {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenGame {
-    /// From 1.
+    /// What is counted: lines from 1, or rows of an array from 0.
+    pub unit: &'static str,
     pub game_line: u64,
     pub line: u64,
     pub error: GameError,
@@ -106,8 +111,9 @@ pub(crate) fn parse_block(block: &TextBlock, evals: EvalSide, filters: &Filters)
     let mut parsed = Vec::new();
     let mut parser = GameParser { evals, filters, game: None };
     each_game(&block.text, block.first_line, &mut parser, |read| {
-        let broken =
-            |error| ParsedGame::Broken(BrokenGame { game_line: read.game_line, line: read.line, error });
+        let broken = |error| {
+            ParsedGame::Broken(BrokenGame { unit: "line", game_line: read.game_line, line: read.line, error })
+        };
         parsed.push(match read.output {
             Ok(Ok(game)) => game,
             Ok(Err(error)) => broken(error),

@@ -23,8 +23,9 @@ pub(super) fn parse_block(block: &TextBlock, columns: PuzzleColumns, filters: &F
     let records = reader.byte_records().map(|record| {
         let record = record.expect("reading from memory succeeds, and lines of any length are allowed");
         let line = block.first_line - 1 + record.position().map_or(1, csv::Position::line);
-        parse_puzzle(&record, columns, filters)
-            .unwrap_or_else(|error| ParsedGame::Broken(BrokenGame { game_line: line, line, error }))
+        parse_puzzle(&record, columns, filters).unwrap_or_else(|error| {
+            ParsedGame::Broken(BrokenGame { unit: "line", game_line: line, line, error })
+        })
     });
     records.collect()
 }

@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, Sender, bounded};
 use engine::chess::pgn::unix_lines;
 use thiserror::Error;
 
+use super::arrays::ArrayFile;
 use super::blocks::{self, TextBlock, TextBlocks, TextFormat};
 use super::pgn::{self, BrokenGame, Exclusion, ParsedGame};
 use super::puzzles;
@@ -156,9 +157,9 @@ pub enum ImportError<E> {
     Receiver(E),
 }
 
-/// Passes the games of PGN or puzzle files (plain, .gz, .zst, .bz2) to `receive`, in file order for any number of
-/// threads. Skips broken games and repeats of an earlier game's start and moves. Reads truncated files as far as
-/// possible. Setting `stop` ends reading soon.
+/// Passes the games of PGN or puzzle files (plain, .gz, .zst, .bz2) or arrays to `receive`, in file order for any
+/// number of threads. Skips broken games and repeats of an earlier game's start and moves. Reads truncated files as far
+/// as possible. Setting `stop` ends reading soon.
 pub fn read_games<E>(
     files: &[PathBuf],
     options: &ReadOptions,
@@ -166,6 +167,10 @@ pub fn read_games<E>(
     mut receive: impl FnMut(ReadEvent<'_>) -> Result<(), E>,
 ) -> Result<ReadReport, ImportError<E>> {
     for path in files {
+        if let Some(array) = ArrayFile::detect(path) {
+            array.check(path).map_err(|why| ImportError::Format(path.clone(), why))?;
+            continue;
+        }
         let line = blocks::first_line(path).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => ImportError::Format(path.clone(), error.to_string()),
             _ => ImportError::Open(path.clone(), error),
@@ -182,7 +187,7 @@ pub fn read_games<E>(
     thread::scope(|scope| {
         let counter = bytes_read.clone();
         let read_done = done.clone();
-        scope.spawn(move || read_files(files, &counter, &stopping, &work, &read_done));
+        scope.spawn(move || read_files(files, options, &counter, &stopping, &work, &read_done));
         for _ in 0..threads {
             let (to_do, done) = (to_do.clone(), done.clone());
             scope.spawn(move || replay_blocks(&to_do, &done, options));
@@ -229,6 +234,7 @@ enum Done {
 
 fn read_files(
     files: &[PathBuf],
+    options: &ReadOptions,
     bytes_read: &Arc<AtomicU64>,
     stopping: Stopping<'_>,
     work: &Sender<(u64, TextBlock)>,
@@ -236,6 +242,23 @@ fn read_files(
 ) {
     let mut number = 0;
     for (file, path) in files.iter().enumerate() {
+        if let Some(array) = ArrayFile::detect(path) {
+            let mut sends = true;
+            let read = array.games(path, &options.filters, |parsed| {
+                sends = !stopping() && done.send((number, Done::TextBlock { file, parsed })).is_ok();
+                number += u64::from(sends);
+                sends
+            });
+            if let Err(why) = read {
+                sends = done.send((number, Done::Damaged { file, why })).is_ok();
+                number += 1;
+            }
+            if !sends {
+                return;
+            }
+            bytes_read.fetch_add(path.metadata().map_or(0, |metadata| metadata.len()), Ordering::Relaxed);
+            continue;
+        }
         let mut blocks = match blocks::open(path, bytes_read.clone(), stopping) {
             Ok(reader) => TextBlocks::new(reader, file),
             Err(_) if stopping() => return,
