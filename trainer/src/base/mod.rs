@@ -5,3 +5,4 @@ pub mod parallel;
 pub mod progress;
 pub mod result;
 pub mod network;
+pub(crate) mod hdf5_read;

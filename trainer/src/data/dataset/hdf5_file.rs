@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use engine::base::interrupt;
 use hdf5::filters::Filter;
-use hdf5::plist::file_access::FileAccessBuilder;
 use hdf5::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
 use tempfile::{NamedTempFile, TempPath};
@@ -16,6 +15,7 @@ use super::chunk::Chunk;
 use super::{FORMAT, VERSION};
 use crate::base::files;
 use crate::base::files::STANDARD_INPUT;
+use crate::base::hdf5_read::{StoredFen, cause, get, texts, unlocked};
 use crate::base::lock::InUse;
 use crate::base::stream::Stream;
 use crate::data::record::SearchColumns;
@@ -29,8 +29,6 @@ const DEFLATE: u8 = 9;
 /// Bytes of a text attribute. Texts of variable length would have no checksums, and damage in them crashes HDF5.
 const TEXT: usize = 1000;
 type Text = FixedUnicode<TEXT>;
-
-type StoredFen = FixedAscii<100>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChunkError {
@@ -161,12 +159,6 @@ fn has_signature(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = fs::File::open(path).and_then(|file| file.take(8).read_to_end(&mut head));
     read.is_err() || head == b"\x89HDF\r\n\x1a\n"
-}
-
-/// A child process inherits the lock of an open file, which then could not be reopened while the child lives. No lock
-/// is needed, because files are renamed into place and never changed.
-pub(crate) fn unlocked(access: &mut FileAccessBuilder) -> &mut FileAccessBuilder {
-    access.file_locking(false)
 }
 
 fn put<T: H5Type>(group: &Group, name: &str, data: &[T]) -> hdf5::Result<()> {
@@ -320,28 +312,6 @@ fn layouts(file: &File, path: &Path) -> Result<Vec<DatasetLayout>, ChunkError> {
         layouts.collect::<hdf5::Result<_>>()
     };
     described().map_err(|error| ChunkError::Unreadable(path.to_owned(), cause(&error)))
-}
-
-pub(crate) fn get<T: H5Type>(file: &File, name: &str) -> hdf5::Result<Vec<T>> {
-    file.dataset(name)?.read_raw()
-}
-
-/// Of fixed length, or of variable length as h5py writes them.
-pub(crate) fn texts(file: &File, name: &str) -> hdf5::Result<Vec<String>> {
-    fn read<T: H5Type>(file: &File, name: &str, text: fn(&T) -> &str) -> hdf5::Result<Vec<String>> {
-        Ok(get::<T>(file, name)?.iter().map(|value| text(value).to_owned()).collect())
-    }
-    read::<StoredFen>(file, name, |fen| fen.as_str())
-        .or_else(|_| read::<VarLenUnicode>(file, name, |fen| fen.as_str()))
-        .or_else(|_| read::<VarLenAscii>(file, name, |fen| fen.as_str()))
-        .or_else(|_| read::<FixedUnicode<100>>(file, name, |fen| fen.as_str()))
-}
-
-/// The operating system's message if there is one, or the error's first line.
-pub(crate) fn cause(error: &dyn Display) -> String {
-    let text = error.to_string();
-    let named = text.split_once("error message = '").and_then(|(_, rest)| rest.split_once('\''));
-    named.map_or(text.lines().next().unwrap_or_default(), |(message, _)| message).to_owned()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod chunk;
 mod selection;
 mod paths;
-pub(crate) mod hdf5_file;
+mod hdf5_file;
 mod inspect;
 mod game_text;
 mod writer;

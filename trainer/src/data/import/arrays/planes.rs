@@ -13,7 +13,7 @@ use ndarray::IxDyn;
 use shakmaty::{Bitboard, Board, Color, Move, Piece, Role};
 
 use super::{broken, filtered};
-use crate::data::dataset::hdf5_file::{cause, get, texts, unlocked};
+use crate::base::hdf5_read::{cause, get, texts, unlocked};
 use crate::data::import::blocks::GAMES_FILE;
 use crate::data::import::pgn::{GameError, ParsedGame, start_position};
 use crate::data::import::reader::Filters;
