@@ -14,9 +14,24 @@ const FEW = 8;
 /** Between two readings of the unfolded lines. */
 const REFRESH_MS = 1500;
 
-/** Screen readers also read the name, because the column has no head for them. @param {string} name @param {string} text */
-function number(name, text) {
-  return html`<span><span class="unseen">, ${name} </span>${text}</span>`;
+/** From these on a mean result is coloured, and more strongly. */
+const Q_STEPS = [0.05, 0.2, 0.5];
+
+/**
+ * Screen readers also read the name, because the column has no head for them.
+ *
+ * @param {string} name
+ * @param {string} text
+ * @param {string} className
+ */
+function number(name, text, className = '') {
+  return html`<span class=${className}><span class="unseen">, ${name} </span>${text}</span>`;
+}
+
+/** The colour of a mean result. @param {TreeMove} move */
+export function qClass({ visits, q }) {
+  const strength = visits === 0 ? 0 : Q_STEPS.filter((step) => Math.abs(q) >= step).length;
+  return strength === 0 ? '' : `q ${q > 0 ? 'for' : 'against'}-${strength}`;
 }
 
 /** @typedef {(uci: string | null) => void} Point shows the first move of a line on the board */
@@ -113,7 +128,8 @@ export class SearchTree {
   view(label, point = () => {}) {
     return html`
       <section class="tree" aria-label=${label}>
-        <div class="tree-row head" aria-hidden="true"><span>Move</span><span>N</span><span>P</span><span>Q</span></div>
+        <div class="tree-row head" aria-hidden="true"><span>Move</span><span>N</span><span>P</span>
+          <span title="Mean result for the side that moves: blue is good for it, orange is bad">Q</span></div>
         ${this.#known.has('') ? this.#branch('', point) : html`<p class="small">${this.#error ?? 'Reading …'}</p>`}
         <p class="small">${this.#error && this.#known.has('') ? this.#error : nothing}</p>
       </section>`;
@@ -154,7 +170,7 @@ export class SearchTree {
           @mouseenter=${() => point(first)} @mouseleave=${() => point(null)}
           @focus=${() => point(first)} @blur=${() => point(null)}>
           <span class="tree-move">${shownSan(move.san)}${move.proof ? html` <em>${move.proof}</em>` : nothing}</span>
-          ${number('visits', visitsText(move.visits))}${number('prior', priorText(move.prior))}${number('mean result', qText(move.q))}
+          ${number('visits', visitsText(move.visits))}${number('prior', priorText(move.prior))}${number('mean result', qText(move.q), qClass(move))}
         </button>
         ${isOpen ? this.#branch(path, point) : nothing}
       </li>`;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, answersDone, counted, downloaded, eachTest, moves, newGame, scripted, type } from './harness.js';
+import { accessible, answersDone, counted, downloaded, eachTest, moves, newGame, pasted, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -46,6 +46,22 @@ test('the search tree is unfolded move by move', async () => {
   await moves(page, 2);
   await tree.locator('button.tree-row').first().waitFor();
   await counted(tree.locator('ul ul'), 0);
+});
+
+test('mean results in the search tree are blue where they are good for the mover, and orange where they are bad', async () => {
+  // The queen takes the other one with check.
+  await pasted(page, '3qk3/8/8/8/8/8/4P3/3QK2R w - - 0 1');
+  await button('Evaluation').click();
+  await page.locator('.evaluation li').first().waitFor();
+  await button('Search tree').click();
+  const takes = page.locator('.tree button.tree-row', { hasText: 'Qxd8+', has: page.locator('.q.for-3') });
+  await takes.click();
+  await page.locator('.tree ul ul button.tree-row', { hasText: 'Kxd8', has: page.locator('.q.against-3') }).waitFor();
+  // The stop lets the numbers stand still.
+  await page.getByRole('button', { name: /^Stop / }).click();
+  const shown = await page.locator('.tree .q').evaluateAll((cells) => cells.map((cell) => [cell.className, cell.lastChild.textContent]));
+  for (const [className, text] of shown) assert.match(`${className} ${text}`, /^q (for-\d \+|against-\d −)/);
+  await accessible(page);
 });
 
 const SHORT = '[White "Fool"]\n[Black "Mate"]\n[Result "0-1"]\n\n1. f3 {odd} e5 2. g4 Qh4# 0-1\n';
