@@ -62,10 +62,11 @@
  * @typedef {Headline & {name: string, unfinished: boolean, modified_s: number}} LibraryGame
  *
  * @typedef {{cp: number} | {mate: number}} Score for White
- * @typedef {{score: Score, wdl: [number, number, number] | null, depth: number, nodes: number,
- *   san: string[], uci: string[], fens: string[]}} ThoughtLine
+ * @typedef {{score: Score, wdl: [number, number, number] | null}} PositionValue for White
+ * @typedef {PositionValue & {depth: number, nodes: number, san: string[], uci: string[], fens: string[]}} ThoughtLine
  * @typedef {{san: string, uci: string, visits: number, prior: number, q: number}} MoveThought for the side that moves
- * @typedef {{node: number, lines: ThoughtLine[], moves: MoveThought[], done: boolean}} Thoughts of the position that was looked at last
+ * @typedef {{node: number, lines: ThoughtLine[], moves: MoveThought[], done: boolean, values?: Record<number, PositionValue>}} Thoughts
+ *   of the position that was looked at last; `values` of the game's nodes, as far as they were evaluated
  * @typedef {{move: string, san: string, visits: number, prior: number, q: number, wdl: [number, number, number],
  *   value: number | null, proof: 'win' | 'draw' | 'loss' | null}} TreeMove for the side that moves
  * @typedef {{moves: string[], held: boolean, children: TreeMove[]}} TreeView

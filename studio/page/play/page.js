@@ -27,6 +27,7 @@ import { showKeys } from './keys.js';
 import { phaseAt } from './moves.js';
 import { positionTools } from './position_tools.js';
 import { evalsOf, marksOf, reviewOf, reviewPanel } from './review.js';
+import { runningCurve } from './running_curve.js';
 import { statusText } from './status.js';
 import { mayTell } from './verdicts.js';
 
@@ -162,7 +163,8 @@ function lines({ deeds, view, moves, engineForm }, { thoughts, here, looking, he
       },
     })}
     <p class="small opening">${phaseAt(game, ply)}${opening ? `: ${opening}` : nothing}</p>
-    ${review ? reviewOfGame(deeds, view, game, review, looking, on) : nothing}`;
+    ${review ? reviewOfGame(deeds, view, game, review, looking, on)
+      : runningCurve(tree, node, game.first_ply, thoughts[0]?.values ?? {}, on.goTo)}`;
 }
 
 /**

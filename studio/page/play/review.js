@@ -6,6 +6,7 @@
  */
 import { recall, remember } from '../memory.js';
 import { html, nothing } from '../vendor/lit-html.js';
+import { curveSlider } from './curve.js';
 
 /** Choices of nodes per position. */
 const NODES = [2_000, 20_000, 100_000];
@@ -106,20 +107,10 @@ export function reviewPanel(game, review, ply, isMain, { begin, stop, go, point,
  */
 function found(game, review, ply, isMain, { go, point, keep }) {
   const last = game.moves.length;
-  const points = curve(review).map(([at, white]) => `${at},${100 - white}`).join(' ');
   const judged = isMain ? review.moves.find((move) => move.ply === ply - 1) : undefined;
   return html`
     ${review.notice ? html`<p class="notice">${review.notice}</p>` : nothing}
-    <div class="curve">
-      <svg viewBox="0 0 ${Math.max(1, last)} 100" preserveAspectRatio="none" aria-hidden="true">
-        <line class="half" x1="0" x2=${last} y1="50" y2="50"></line>
-        <polyline points=${points}></polyline>
-        <line class="now" x1=${ply} x2=${ply} y1="0" y2="100"></line>
-      </svg>
-      <input type="range" min="0" max=${last} step="1" .value=${String(ply)} aria-label="White's win probability by move"
-        aria-valuetext=${positionWords(game, review, ply)}
-        @input=${(/** @type {Event} */ event) => go(Number(/** @type {HTMLInputElement} */ (event.target).value))}>
-    </div>
+    ${curveSlider([curve(review)], { last, ply, label: "White's win probability by move", words: positionWords(game, review, ply), go })}
     <p class="remark">${judged?.remark ? html`<b class=${CLASSES[judged.mark ?? ''] ?? ''}>${judged.mark}</b> ${judged.remark}`
       : isMain ? positionWords(game, review, ply) : 'A variation has no review.'}
       ${judged?.best ? html`<button type="button" class="link" @mouseenter=${() => point(judged.best_uci[0])}

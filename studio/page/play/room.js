@@ -239,8 +239,8 @@ export class PlayRoom {
     this.#view.clear();
     this.#view.unflip();
     // What was typed was meant for the other board.
-    const field = this.#root.querySelector('#typed');
-    if (isOther && field instanceof HTMLInputElement) field.value = '';
+    const field = this.#field();
+    if (isOther && field) field.value = '';
   }
 
   /** @param {number} board */
@@ -339,7 +339,7 @@ export class PlayRoom {
       settings: showSettings,
       undo: () => this.#deeds.undo(),
       keys: showKeys,
-      type: () => this.#root.querySelector('input')?.focus(),
+      type: () => this.#field()?.focus(),
       edit: (node, change) => this.#deeds.edit(node, change),
     }), (key) => key in EDIT_KEYS);
   }
@@ -357,10 +357,15 @@ export class PlayRoom {
     if (shown) this.#menu.open(shown);
   }
 
+  /** Where moves are typed. @returns {HTMLInputElement | null} */
+  #field() {
+    return this.#root.querySelector('#typed');
+  }
+
   /** @param {SubmitEvent} event */
   async #typed(event) {
     event.preventDefault();
-    const input = this.#root.querySelector('input');
+    const input = this.#field();
     // A move may be typed before the page has received the game.
     await this.#arrival;
     const text = input?.value.trim();

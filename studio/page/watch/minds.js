@@ -3,8 +3,9 @@
  *
  * @import {MatchMoves, Mind} from '../types.js'
  */
+import { curveSlider } from '../play/curve.js';
 import { expected, nodesText, priorText, qText, scoreText, visitsText } from '../play/evaluation.js';
-import { html, nothing, svg } from '../vendor/lit-html.js';
+import { html, nothing } from '../vendor/lit-html.js';
 
 /** Moves with N, P and Q. */
 const SHOWN = 6;
@@ -82,18 +83,8 @@ export function recordText(game, ply) {
  * @param {(ply: number) => void} go
  */
 export function curveView(game, ply, go) {
-  const last = game.moves.length;
-  const points = (/** @type {boolean} */ ofWhite) => evaluations(game, ofWhite).map(([at, value]) => `${at},${100 - value}`).join(' ');
+  const lines = [evaluations(game, true), evaluations(game, false)];
   return html`
-    <div class="curve two">
-      <svg viewBox="0 0 ${Math.max(1, last)} 100" preserveAspectRatio="none" aria-hidden="true">
-        <line class="half" x1="0" x2=${Math.max(1, last)} y1="50" y2="50"></line>
-        ${[true, false].map((ofWhite) => svg`<polyline class=${ofWhite ? 'of-white' : 'of-black'} points=${points(ofWhite)}></polyline>`)}
-        <line class="now" x1=${ply} x2=${ply} y1="0" y2="100"></line>
-      </svg>
-      <input type="range" min="0" max=${last} step="1" .value=${String(ply)} aria-label="Moves of the game"
-        aria-valuetext=${recordText(game, ply)}
-        @input=${(/** @type {Event} */ event) => go(Number(/** @type {HTMLInputElement} */ (event.target).value))}>
-    </div>
+    ${curveSlider(lines, { last: game.moves.length, ply, label: 'Moves of the game', words: recordText(game, ply), go })}
     <p class="small">White's chances: the full line by the engine of White, the broken one by that of Black.</p>`;
 }

@@ -134,8 +134,8 @@ impl Mind {
         let ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let best = self.thoughts.lines.first();
         MoveRecord {
-            score: best.map(|line| line.score.into()),
-            wdl: best.and_then(|line| line.wdl),
+            score: best.map(|line| line.value.score.into()),
+            wdl: best.and_then(|line| line.value.wdl),
             depth: best.map_or(0, |line| line.depth),
             nodes: best.map_or(0, |line| line.nodes),
             ms,

@@ -12,12 +12,30 @@ use crate::engines::MoveNumbers;
 /// In plies.
 const LONGEST: usize = 40;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ThoughtLine {
-    /// From White's view.
+/// What an engine says of a position, from White's view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PositionValue {
     pub score: Score,
     /// White's wins, draws, Black's wins, per mille.
     pub wdl: Option<[u16; 3]>,
+}
+
+impl PositionValue {
+    pub fn of(turn: Color, info: &InfoLine) -> PositionValue {
+        match turn {
+            Color::White => PositionValue { score: info.score, wdl: info.wdl },
+            Color::Black => PositionValue {
+                score: info.score.reversed(),
+                wdl: info.wdl.map(|[win, draw, loss]| [loss, draw, win]),
+            },
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ThoughtLine {
+    #[serde(flatten)]
+    pub value: PositionValue,
     pub depth: u32,
     pub nodes: u64,
     pub san: Vec<String>,
@@ -93,11 +111,8 @@ fn read_line(game: &PlayedGame, info: &InfoLine) -> Option<ThoughtLine> {
         board.play(m);
         fens.push(board.fen());
     }
-    let white = game.turn() == Color::White;
-    let for_white = |[win, draw, loss]: [u16; 3]| if white { [win, draw, loss] } else { [loss, draw, win] };
     (!san.is_empty()).then(|| ThoughtLine {
-        score: if white { info.score } else { info.score.reversed() },
-        wdl: info.wdl.map(for_white),
+        value: PositionValue::of(game.turn(), info),
         depth: info.depth,
         nodes: info.nodes,
         san,
@@ -130,7 +145,8 @@ mod tests {
         );
         assert!(heard);
         let line = &thoughts.lines[0];
-        assert_eq!((line.score, line.wdl), (Score::Cp(-30), Some([200, 300, 500])));
+        let black_is_better = PositionValue { score: Score::Cp(-30), wdl: Some([200, 300, 500]) };
+        assert_eq!(line.value, black_is_better);
         assert_eq!(line.san, ["e5", "Nf3"]);
         assert!(line.fens[1].contains("5N2"), "{:?}", line.fens);
         assert!(!thoughts.hear(&game, &info("info depth 4 multipv 9 score cp 1 pv e7e5"), 3));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, answersDone, counted, downloaded, eachTest, moves, newGame, pasted, scripted, type } from './harness.js';
+import { accessible, answersDone, counted, downloaded, eachTest, moves, newGame, pasted, resize, scripted, type } from './harness.js';
 
 let page;
 const studio = eachTest({ engines: [scripted('Script', 'e7e5 b8c6 g8f6')] }, () => ({ page } = studio));
@@ -101,6 +101,43 @@ test('a PGN that is dropped on the page is reviewed, moves are coloured, the cur
   // The file's other game has no review yet.
   await button('Next game').click();
   await moves(page, 2);
+  await counted(slider, 0);
+});
+
+test('the evaluations of the game that is played are a curve while the evaluation is shown', async () => {
+  await newGame(page, { engine: 'Philidor', move_time: '0.1' });
+  await type(page, 'e4');
+  await moves(page, 2);
+  await type(page, 'd4');
+  await moves(page, 4);
+  await page.locator('#status', { hasText: 'your move' }).waitFor();
+  const slider = page.getByRole('slider', { name: "White's chances by move" });
+  await answersDone(page);
+  await counted(slider, 0);
+  // The engine has evaluated both its moves while it played.
+  await button('Evaluation').click();
+  await slider.waitFor();
+  const has = (plies) => page.waitForFunction((known) => known.every((ply) => (
+    ` ${document.querySelector('.curve polyline')?.getAttribute('points')}`.includes(` ${ply},`))), plies);
+  await has([2, 4]);
+  const box = await page.locator('.curve svg').boundingBox();
+  await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+  await page.locator('#status', { hasText: 'Looking at move 1 of 2' }).waitFor();
+  await page.keyboard.press('ArrowLeft');
+  await has([1, 2, 4]);
+  assert.match(await slider.getAttribute('aria-valuetext'), /^Move 1, e4: White \d+ %, [+−]\d/);
+  await slider.focus();
+  await page.keyboard.press('Home');
+  await page.locator('#status', { hasText: 'Looking at move 0' }).waitFor();
+  await accessible(page);
+  await page.reload();
+  await has([0, 1, 2, 4]);
+  // The slider stands before the field for moves, which still takes them.
+  await type(page, 'c3');
+  await moves(page, 6);
+  await has([0, 1, 2, 4, 6]);
+  for (const size of [[360, 740], [1280, 800]]) await resize(page, size);
+  await button('Evaluation').click();
   await counted(slider, 0);
 });
 

@@ -9,6 +9,7 @@ use super::super::crew::{Role, Task, player_limits};
 use super::super::pgn::SIDES;
 use super::super::played::PlayedGame;
 use super::super::seats::{ActionError, Seat};
+use super::super::thoughts::PositionValue;
 use super::super::variations::game_to;
 use super::{Analysed, Table};
 use crate::engines::EngineEvent;
@@ -77,6 +78,7 @@ impl Table {
     /// Turns the analysts to the position that is looked at. Edits elsewhere in the tree change nothing for them.
     fn turn_analysts(&mut self) {
         let tree = self.session.tree();
+        self.values.retain(|node, _| tree.node(*node).is_some());
         self.looked = self.looked.and_then(|node| tree.node(node.index()));
         let node = self.looked.unwrap_or(self.session.at());
         let game = game_to(tree, node, self.session.game().start());
@@ -148,6 +150,9 @@ impl Table {
                 if let Some(game) = analyst.game.as_ref().filter(|_| id == analyst.search)
                     && analyst.thoughts.hear(game, &info, most)
                 {
+                    if let Some(line) = analyst.thoughts.lines.first().filter(|_| number == FIRST) {
+                        self.values.insert(analyst.thoughts.node, line.value);
+                    }
                     self.publish_thoughts();
                 }
             }
@@ -165,14 +170,22 @@ impl Table {
                 self.publish_thoughts();
             }
             (EngineEvent::Numbers { .. } | EngineEvent::Tree(_), Role::Player(_)) => (),
-            (EngineEvent::Info { info, .. }, Role::Player(_)) => {
+            (EngineEvent::Info { id, info }, Role::Player(color)) => {
                 if info.rank == 0 {
                     self.last_score = Some(info.score);
+                    self.move_value = Some((id, PositionValue::of(color, &info)));
                 }
             }
             (EngineEvent::Best { id, text }, Role::Player(_)) => {
+                let before = self.session.at();
                 match self.session.move_by_engine(id, &text, Instant::now()) {
-                    Ok(()) => self.changed().await,
+                    Ok(()) => {
+                        let value = self.move_value.take().filter(|(search, _)| *search == id);
+                        if let Some((_, value)) = value.filter(|_| self.session.at() != before) {
+                            self.values.insert(self.session.at().index(), value);
+                        }
+                        self.changed().await;
+                    }
                     Err(_) => {
                         let reason = format!("answered \"{text}\", which is no legal move");
                         self.engine_failed(role, &reason).await;

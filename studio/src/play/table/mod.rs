@@ -5,12 +5,14 @@ mod hints;
 mod shown;
 mod tree;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use engine::chess::pgn::{MoveTree, NodeId};
 use engine::search::Score;
+use serde::Serialize;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::action::{Action, Answer, Opened, Request, ReviewedGame, TableHandle};
@@ -26,6 +28,7 @@ use super::probe::KnownEngines;
 use super::saved::SavedGame;
 use super::seats::ActionError;
 use super::session::Session;
+use super::thoughts::{PositionValue, Thoughts};
 use super::tree::TreeView;
 use super::variations::PositionView;
 use super::view::{FileView, TableView, key_of};
@@ -69,6 +72,10 @@ pub struct Table {
     notice: Option<String>,
     /// The playing engine's last score, from its own view.
     last_score: Option<Score>,
+    /// The playing engine's value of the move that it is about to make, and the number of its search.
+    move_value: Option<(u64, PositionValue)>,
+    /// The last value of each node: by the first analyst, or by the engine that played the move.
+    values: BTreeMap<u32, PositionValue>,
     /// The last one that was asked for.
     hint: Option<Hint>,
     /// The node that was looked at last; `None` is the game's last position.
@@ -133,6 +140,8 @@ impl Table {
             stalled: false,
             notice: opened.notice,
             last_score: None,
+            move_value: None,
+            values: BTreeMap::new(),
             hint: None,
             looked: None,
             analysed: Analysed::default(),
@@ -348,6 +357,7 @@ impl Table {
         self.number += 1;
         self.looked = None;
         self.last_score = None;
+        self.values.clear();
         (self.stalled, self.failed_at) = (false, None);
         self.crew.new_game();
         self.changed().await;
@@ -441,10 +451,23 @@ impl Table {
     }
 
     fn publish_thoughts(&self) {
-        let thoughts =
-            self.analysts.each_ref().map(|analyst| analyst.settings.on.then_some(&analyst.thoughts));
+        let none = BTreeMap::new();
+        let thoughts: [_; ANALYSTS] = std::array::from_fn(|number| {
+            let Analyst { settings, thoughts, .. } = &self.analysts[number];
+            let values = if number == FIRST { &self.values } else { &none };
+            settings.on.then_some(PublishedThoughts { thoughts, values })
+        });
         self.around.boards.set(&names(self.id)[1], &thoughts);
     }
+}
+
+#[derive(Serialize)]
+struct PublishedThoughts<'a> {
+    #[serde(flatten)]
+    thoughts: &'a Thoughts,
+    /// By node.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    values: &'a BTreeMap<u32, PositionValue>,
 }
 
 fn unsaved(error: &str) -> String {
