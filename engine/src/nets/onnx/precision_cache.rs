@@ -9,7 +9,7 @@ use super::timing::PrecisionTiming;
 use crate::base::files::{can_write_aside, write_aside};
 use crate::nets::eval::Precision;
 
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A JSON file. An unreadable file counts as empty; without a writable one, the next start measures again. The default
 /// has no file.
