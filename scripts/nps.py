@@ -3,7 +3,8 @@
 
 The engines search the same positions for the same time, in turns and repeatedly, so that other load on the machine
 affects all of them alike; the result is the median. The table goes to stdout, progress to stderr. Engines count nodes
-differently: only similar ones (such as two tree searches with the same network) can be compared.
+differently: only similar ones (such as two tree searches with the same network) can be compared. Where other programs
+take processors away, --cpu (Linux) divides by the processor time of the engine's threads together.
 
 Examples:
   scripts/nps.py --engine fp32 target/release/philidor Precision=fp32 Threads=2 \\
@@ -13,6 +14,7 @@ Examples:
 """
 
 import argparse
+import os
 import statistics
 import sys
 
@@ -32,11 +34,19 @@ def parse():
         help="a name, a command and UCI options NAME=VALUE; once per engine")
     add("--seconds", type=float, default=3.0, help="per position and repeat (default: %(default)s)")
     add("--repeats", type=int, default=3, help="searches of each position (default: %(default)s)")
+    add("--cpu", action="store_true", help="nodes per second of processor time instead of the clock's")
     arguments = parser.parse_args()
     for words in arguments.engine:
         if len(words) < 2:
             parser.error(f"--engine {' '.join(words)}: expected a name and a command")
     return arguments
+
+
+def processor_seconds(engine):
+    """Used so far by all threads of the engine's process."""
+    with open(f"/proc/{engine.transport.get_pid()}/stat", encoding="utf-8") as file:
+        user, system = file.read().rpartition(")")[2].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def main():
@@ -52,8 +62,10 @@ def main():
         for repeat in range(arguments.repeats):
             for position, fen in POSITIONS.items():
                 for name, engine, speeds in engines:
+                    before = processor_seconds(engine) if arguments.cpu else 0.0
                     info = engine.analyse(chess.Board(fen), chess.engine.Limit(time=arguments.seconds), game=object())
-                    speeds.setdefault(position, []).append(info["nodes"] / max(info["time"], 1e-3))
+                    time = processor_seconds(engine) - before if arguments.cpu else info["time"]
+                    speeds.setdefault(position, []).append(info["nodes"] / max(time, 1e-3))
                     print(f"{repeat + 1}/{arguments.repeats} {position} {name}: {speeds[position][-1]:.0f}", file=sys.stderr)
     finally:
         for _, engine, _ in engines:
