@@ -7,7 +7,7 @@ use super::game_review::{LINE_LENGTH, numbered, sans};
 use super::judgement::Mark;
 use super::material::value_of;
 use super::positional::change;
-use super::reasons::{GAIN, Motif, exchange, reason, words};
+use super::reasons::{GAIN, Motif, exchange, positions, reason, won_by, words};
 
 /// Moves of the side that erred in which it may still take what it seems to have missed.
 const STILL: usize = 2;
@@ -69,8 +69,11 @@ impl Error<'_> {
         let (motif, text) = reason_in_words(self.position, self.last, best, mates)?;
         if let Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } = motif {
             let on = best[0].to();
-            let is_taken_later =
-                answer.iter().skip(1).step_by(2).take(STILL).any(|m| m.is_capture() && m.to() == on);
+            let boards = positions(&self.after(), answer);
+            let is_taken_later = (1..answer.len()).step_by(2).take(STILL).any(|ply| {
+                let (m, after) = (&answer[ply], &boards[ply + 1]);
+                m.to() == on && won_by(m, after) >= GAIN
+            });
             let is_small = taken == Role::Pawn && self.mark != Mark::Inaccuracy;
             if on == self.m.to() || is_taken_later || is_small {
                 return None;
@@ -209,5 +212,18 @@ mod tests {
         let missed = "Rxd5 takes the undefended knight on d5: 1. Rxd5";
         assert_eq!(explained(fen, "e1f1", "d5f6 f1e1 e8e7", "d1d5 e8e7 d5d4").as_deref(), Some(missed));
         assert_eq!(explained(fen, "e1f1", "e8e7 d1d5 e7e6", "d1d5 e8e7 d5d4"), None);
+        // By then it is defended: a rook for a knight is not what was missed.
+        let late = explained(fen, "e1f1", "e8d7 f1f2 d7e6 d1d5 e6d5", "d1d5 e8e7 d5d4");
+        assert_eq!(late.as_deref(), Some(missed));
+    }
+
+    #[test]
+    fn an_answer_that_is_good_after_the_better_move_too_is_not_prevented() {
+        // The rook moves off the first rank's end, and Nc7 is the reply there as well.
+        let fen = "r3k3/8/8/3N4/7p/8/P7/4K3 b - - 0 1";
+        let fork = "Nc7+ forks the king and the rook on a8: 2. Nc7+ Kd7 3. Nxa8";
+        let found = |best| explained(fen, "h4h3", "d5c7 e8d7 c7a8", best);
+        assert_eq!(found("e8d8 d5c7 d8c7").unwrap(), fork);
+        assert_eq!(found("e8d8 e1f2").unwrap(), format!("{fork}. After Kd8, Nc7 loses material."));
     }
 }

@@ -130,7 +130,7 @@ pub fn exchange(position: &Chess, on: Square) -> i32 {
 }
 
 /// What a capture wins on its square; `after` is the position after it.
-fn won_by(m: &Move, after: &Chess) -> i32 {
+pub fn won_by(m: &Move, after: &Chess) -> i32 {
     m.capture().map_or(0, value_of) - exchange(after, m.to())
 }
 
@@ -543,6 +543,11 @@ mod tests {
         let fen = "8/8/P7/4k3/8/8/8/4K3 w - - 0 1";
         assert_eq!(motif(fen, "a6a7 e5d6 a7a8q"), Some(Motif::Promotion { by: Square::A6 }));
         assert_eq!(motif("1r6/P3k3/8/8/8/8/8/4K3 w - - 0 1", "a7a8q b8a8"), None, "the queen is lost");
+        let fen = "8/8/8/8/P3k3/8/8/K7 w - - 0 1";
+        let soon = "a4a5 e4e5 a5a6 e5e6 a6a7 e6e7 a7a8q";
+        assert_eq!(motif(fen, soon), Some(Motif::Promotion { by: Square::A4 }));
+        let late = "8/8/8/8/8/P3k3/8/K7 w - - 0 1";
+        assert_eq!(motif(late, &format!("a3a4 e3e4 {soon}")), None, "at the ninth ply");
     }
 
     #[test]

@@ -120,9 +120,9 @@ pub(crate) fn find(comment: &[u8]) -> FoundEval {
 }
 
 fn parse(text: &str) -> Option<EvalComment> {
-    // Some write M5 for #5.
+    // Some write M5 or +M5 for #5.
     let text = text.replace('M', "#");
-    let text = text.as_str();
+    let text = text.strip_prefix('+').filter(|mate| mate.starts_with('#')).unwrap_or(&text);
     let Some(mate) = text.strip_prefix('#').or_else(|| text.strip_prefix("-#").map(|_| text)) else {
         let pawns: f64 = text.parse().ok()?;
         let limit = f64::from(MAX_CENTIPAWNS);
@@ -262,7 +262,8 @@ mod tests {
         assert_eq!(score("[%eval #5]"), 29_995);
         assert_eq!(score("[%eval #-6]"), -29_994);
         assert_eq!(score("[%eval -#6]"), -29_994);
-        assert_eq!([score("[%eval M5]"), score("[%eval -M6]")], [29_995, -29_994]);
+        assert_eq!([score("[%eval M5]"), score("[%eval +M5]"), score("[%eval +#5]")], [29_995; 3]);
+        assert_eq!(score("[%eval -M6]"), -29_994);
         assert_eq!(score("[%eval #5000]"), 29_001);
         assert_eq!(score("[%eval #0]"), NO_EVAL);
         assert_eq!(found("[%eval #0]").before(Color::Black, true), -29_999);
