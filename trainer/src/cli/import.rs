@@ -64,7 +64,7 @@ pub struct ImportArgs {
     /// Exclude draws
     #[arg(long)]
     decisive_only: bool,
-    /// Keep games without a result (puzzles and arrays may have none and are always kept)
+    /// Keep games without a result; puzzles and arrays without one are always kept
     #[arg(long)]
     unknown_results: bool,
     /// Minimum popularity of a puzzle, -100 to 100

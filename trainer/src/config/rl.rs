@@ -653,6 +653,7 @@ mod tests {
             ("train.swa_from=0.5", "train: swa_from does not apply"),
             ("train.samples=5", "train.samples (set samples_per_position)"),
             ("train.batch=0", "train.batch · block must be"),
+            ("train.self_play.fraction=0.5", "self_play has no fraction"),
         ] {
             for error in load(&[bad]) {
                 let error = format!("{:#}", error.unwrap_err());

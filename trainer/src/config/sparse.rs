@@ -356,6 +356,8 @@ impl SparseTrainConfig {
         self.self_play.iter().try_for_each(SparseSourceConfig::check_numbers)?;
         let taught = self.self_play.as_ref().is_some_and(|own| !own.teacher.is_empty());
         ensure!(!taught, "self_play has no teacher: its searches are its targets");
+        let all = self.self_play.as_ref().is_none_or(|own| own.fraction == 1.0);
+        ensure!(all, "self_play has no fraction: all of a run's own games are used");
         let model = &self.model;
         for (key, width, unit) in
             [("policy", model.policy, 128), ("value", model.value, 64), ("hidden", model.hidden, 16)]

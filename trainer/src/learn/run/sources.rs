@@ -103,19 +103,17 @@ impl<S: GameSink> SplitGames<S> {
                 };
                 for index in 0..chunk.games() {
                     let identity = chunk.identity(index);
+                    let split = split_at(identity, filter.validation_percent);
                     if !filter.select.takes(&chunk, index) {
                         games.unwanted += 1;
+                    } else if split == Split::Train && !is_in_fraction(identity, filter.fraction) {
+                        // A later source may use it.
+                        games.unused += 1;
                     } else if !seen.insert(identity) {
                         games.duplicates += 1;
                     } else {
-                        let added = match split_at(identity, filter.validation_percent) {
-                            Split::Train if is_in_fraction(identity, filter.fraction) => {
-                                games.train.add(&chunk.replay(index))
-                            }
-                            Split::Train => {
-                                games.unused += 1;
-                                Ok(())
-                            }
+                        let added = match split {
+                            Split::Train => games.train.add(&chunk.replay(index)),
                             Split::Validation if filter.validates => {
                                 games.validation.add(&chunk.replay(index))
                             }

@@ -325,6 +325,22 @@ mod tests {
     }
 
     #[test]
+    fn a_game_beyond_the_fraction_of_a_source_is_used_by_another() {
+        let folder = tempfile::tempdir().unwrap();
+        let all = write(folder.path(), "all", 0..400);
+        let mut half = all.clone();
+        half.fraction = 0.5;
+        let load = |configs: &[SourceConfig]| Sources::load(configs, 20, folder.path()).unwrap();
+        let expected = load(std::slice::from_ref(&all));
+        let sources = load(&[half, all]);
+        let [first, second] = [0, 1].map(|source| games(&sources.train[source]));
+        assert!(first > 100 && second > 100, "{first} {second}");
+        assert_eq!(first + second, games(&expected.train[0]));
+        let held_out: Vec<u64> = sources.validation.iter().map(games).collect();
+        assert_eq!(held_out, [games(&expected.validation[0]), 0]);
+    }
+
+    #[test]
     fn tactical_replay_forgets_positions_of_other_games() {
         let folder = tempfile::tempdir().unwrap();
         let load = |name: &str, numbers| {
