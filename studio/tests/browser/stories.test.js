@@ -107,7 +107,7 @@ for (const size of SIZES) {
     await resize(page, size);
     await page.locator('.order [name=first]').selectOption('Random moves');
     await page.locator('.order [name=second]').selectOption('Random moves');
-    await page.locator('.order [name=games]').fill('2');
+    await page.locator('.order [name=games]').fill('8');
     await page.locator('.order [name=seconds]').fill('0.01');
     await button('Begin').click();
     await page.locator('.watched .status', { hasText: 'Random moves against Random moves' }).waitFor();
@@ -120,7 +120,7 @@ for (const size of SIZES) {
     assert.ok(inView(await page.locator('.window .square').boundingBox(), size), `the board ${name(size)}`);
     await page.locator('[name=delay]').selectOption('0');
     if (await button('Resume').isVisible()) await button('Resume').click();
-    await page.locator('.watched .status', { hasText: 'ended after 2 of 2' }).waitFor();
+    await page.locator('.watched .status', { hasText: 'ended after 8 of 8' }).waitFor();
     await photograph(page, 'story-match-over');
   });
 
