@@ -60,6 +60,7 @@ fn the_lesson_reports_the_notebooks_numbers() {
     // White's mean payout is about ½ in the notebook and here, within many standard deviations.
     let payout: f64 = moves[0][5].parse().unwrap();
     assert!((2000.0..3000.0).contains(&payout) && (sum(5) - payout).abs() < 2.0, "{text}");
+    assert!(text.contains("\nThe best move by its mean payout is f3h4, with 0.545 for White.\n"), "{text}");
 }
 
 /// Lines of a Markdown table as cells.
@@ -129,12 +130,13 @@ fn the_lesson_says_what_it_cannot_do() {
 #[test]
 fn ctrl_c_ends_the_lesson_with_what_it_has_found() {
     use std::io::{BufRead, BufReader, Read};
-    for (arguments, seen, [printed, told]) in [
-        (["--depth", "10", "--games", "1", "--every", "1"], "| depth 10", ["| depth 10", "Ctrl-C ends it"]),
+    for (arguments, in_errors, seen, printed) in [
+        (["--depth", "10", "--games", "1", "--every", "1"], true, "Ctrl-C ends it", "| depth 10"),
         (
             ["--depth", "1", "--games", "10000000", "--every", "9"],
+            false,
             "After 9 of",
-            [" of 10000000 random games", "interrupted"],
+            " of 10000000 random games",
         ),
     ] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_philidor"))
@@ -144,21 +146,20 @@ fn ctrl_c_ends_the_lesson_with_what_it_has_found() {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program runs");
-        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        let mut shown = String::new();
-        while !shown.contains(seen) {
-            assert!(stdout.read_line(&mut shown).expect("text") > 0, "{shown}");
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+        let (mut shown, mut error) = (String::new(), String::new());
+        let (awaited, text): (&mut dyn BufRead, _) =
+            if in_errors { (&mut errors, &mut error) } else { (&mut output, &mut shown) };
+        while !text.contains(seen) {
+            assert!(awaited.read_line(text).expect("text") > 0, "{text}");
         }
         let sent = Command::new("kill").args(["-s", "INT", &child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
-        stdout.read_to_string(&mut shown).expect("text");
-        let ended = child.wait_with_output().expect("it ends");
-        let error = String::from_utf8(ended.stderr).expect("text");
-        assert_eq!(ended.status.code(), Some(130), "{error}");
-        assert!(
-            shown.contains(printed) && error.contains(told) && error.contains("interrupted"),
-            "{shown}{error}"
-        );
+        output.read_to_string(&mut shown).expect("text");
+        errors.read_to_string(&mut error).expect("text");
+        assert_eq!(child.wait().expect("it ends").code(), Some(130), "{error}");
+        assert!(shown.contains(printed) && error.contains("interrupted"), "{shown}{error}");
     }
 }
 

@@ -3,7 +3,7 @@ pub mod interrupt;
 #[cfg(not(target_family = "wasm"))]
 pub mod output;
 #[cfg(not(target_family = "wasm"))]
-pub mod progress;
+pub(crate) mod progress;
 pub mod words;
 pub mod threads;
 pub(crate) mod memory;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-/// Below ten seconds, because a line may be late.
+/// A line is due every ten seconds, and waits for the next call of [`Progress::reach`].
 const SAY_EVERY: Duration = Duration::from_secs(8);
 
 pub struct Progress {

@@ -172,7 +172,7 @@ impl Dialogue {
     fn say_result(&self, out: &mut impl Write) -> Result<(), PlayError> {
         let why = match self.record.game().outcome() {
             _ if self.record.is_resigned() => "you resigned".to_owned(),
-            Some(outcome) => outcome.to_string(),
+            Some(outcome) => outcome.reason().to_owned(),
             None => return Ok(()),
         };
         writeln!(out, "{}: {why}.", self.record.result())?;

@@ -1,5 +1,3 @@
-use std::fmt::{self, Display, Formatter};
-
 use shakmaty::PositionError as ImpossibleError;
 use shakmaty::fen::Fen;
 use shakmaty::uci::UciMove;
@@ -71,16 +69,16 @@ pub enum DrawReason {
     FiftyMoves,
 }
 
-/// Why the game is over.
-impl Display for Outcome {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
+impl Outcome {
+    /// Why the game is over, without the winner.
+    pub fn reason(&self) -> &'static str {
+        match self {
             Outcome::Decisive { .. } => "checkmate",
             Outcome::Draw(DrawReason::Stalemate) => "stalemate",
             Outcome::Draw(DrawReason::InsufficientMaterial) => "neither side can mate",
             Outcome::Draw(DrawReason::Threefold) => "the position occurred three times",
             Outcome::Draw(DrawReason::FiftyMoves) => "fifty moves without capture or pawn move",
-        })
+        }
     }
 }
 

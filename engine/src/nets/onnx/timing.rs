@@ -17,8 +17,12 @@ const MIN_SPEEDUP: f64 = 1.1;
 /// Measuring time, unless batches take longer.
 const TIME: Duration = Duration::from_millis(60);
 
-/// On a busy machine most runs are interrupted; among so many, one hardly is.
+/// On a busy machine most runs are interrupted; of ten, at least one hardly is.
 const MIN_RUNS: usize = 10;
+
+/// Of a slow network fewer runs have to do, which begin within this time.
+const SLOW_TIME: Duration = Duration::from_secs(1);
+const SLOW_RUNS: usize = 3;
 
 /// Larger batches take longer and compare no differently.
 const LARGEST_BATCH: usize = 32;
@@ -41,7 +45,7 @@ impl PrecisionTiming {
         int8.run(&input, |_| ())?;
         let (mut slow, mut fast) = (Vec::new(), Vec::new());
         let begin = Instant::now();
-        while slow.len() < MIN_RUNS || begin.elapsed() < TIME {
+        while goes_on(slow.len(), begin.elapsed()) {
             for (session, times) in [(&mut *fp32, &mut slow), (&mut *int8, &mut fast)] {
                 let start = Instant::now();
                 session.run(&input, |_| ())?;
@@ -62,9 +66,20 @@ impl PrecisionTiming {
     }
 }
 
+/// After so many runs of each session.
+fn goes_on(runs: usize, elapsed: Duration) -> bool {
+    elapsed < TIME || runs < SLOW_RUNS || (runs < MIN_RUNS && elapsed < SLOW_TIME)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_slow_network_is_measured_less_often() {
+        let runs = |ms: u64| (0..).find(|runs| !goes_on(*runs, Duration::from_millis(ms * *runs as u64)));
+        assert_eq!([1, 6, 50, 100, 200, 600].map(runs), [60, 10, 10, 10, 5, 3].map(Some));
+    }
 
     #[test]
     fn interrupted_runs_do_not_count() {

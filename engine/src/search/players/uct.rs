@@ -1,5 +1,7 @@
 //! UCT: MCTS with upper confidence bounds. A leaf is evaluated by a random rollout and expanded on its second visit.
 
+use std::num::NonZeroU64;
+
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
@@ -19,13 +21,14 @@ pub struct UctParams {
     /// Plies before the static evaluation, for [`Player::UctValue`](super::Player::UctValue).
     pub rollout: u32,
     /// Between two calls of the observer.
-    pub games_per_round: u64,
+    pub games_per_round: NonZeroU64,
 }
 
 impl Default for UctParams {
     fn default() -> UctParams {
         // Eight games take at most a few milliseconds.
-        UctParams { exploration: std::f32::consts::SQRT_2, rollout: 4, games_per_round: 8 }
+        let games_per_round = const { NonZeroU64::new(8).unwrap() };
+        UctParams { exploration: std::f32::consts::SQRT_2, rollout: 4, games_per_round }
     }
 }
 
@@ -42,7 +45,8 @@ pub fn run(
             stop_check.end(EndReason::Limit);
         }
         if stop_check.limit_reached(uct.games)
-            || ((uct.games - 1).is_multiple_of(task.uct.games_per_round) && stop_check.should_stop(&uct))
+            || ((uct.games - 1).is_multiple_of(task.uct.games_per_round.get())
+                && stop_check.should_stop(&uct))
             || stop_check.end_reason().is_some()
         {
             return uct;

@@ -43,7 +43,7 @@ pub fn print(
     };
     writeln!(out, "| depth {depth} | {columns} | time | best | value |\n|---|{lines}|--:|---|--:|")?;
     let expected = expected_moves(game.position(), depth);
-    tell_if_long(game, depth, expected);
+    tell_if_long(game, depth, expected, stop);
     let ours = |method, progress: Progress| {
         let position: fn(&dyn SearchView) -> u64 = match method {
             FullWidthMethod::Minimax => |view| view.visits(),
@@ -106,14 +106,17 @@ fn expected_moves(root: &Chess, depth: u32) -> f64 {
     sum / f64::from(PATHS)
 }
 
-fn tell_if_long(game: &Game, depth: u32, expected: f64) {
+fn tell_if_long(game: &Game, depth: u32, expected: f64, stop: &AtomicBool) {
+    if depth <= PROBED_DEPTH {
+        return;
+    }
     let start = Instant::now();
-    let probed =
-        full_width(FullWidthMethod::Minimax, game, depth.min(PROBED_DEPTH), &mut (), &AtomicBool::new(false));
-    let made = probed.map_or(0, |found| found.nodes).max(1);
-    let seconds = start.elapsed().as_secs_f64() * expected / made as f64;
+    let Some(probed) = full_width(FullWidthMethod::Minimax, game, PROBED_DEPTH, &mut (), stop) else {
+        return;
+    };
+    let seconds = start.elapsed().as_secs_f64() * expected / probed.nodes.max(1) as f64;
     let time = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX);
-    if depth > PROBED_DEPTH && time >= LONG {
+    if time >= LONG {
         let digits = 10_f64.powf(expected.log10().floor() - 1.0);
         let about = HumanCount(((expected / digits).round() * digits) as u64);
         eprintln!(

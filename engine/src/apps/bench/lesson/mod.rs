@@ -37,7 +37,7 @@ pub struct LessonConfig {
 pub enum LessonError {
     #[error(transparent)]
     Position(#[from] PositionError),
-    #[error("the game is over in this position: {0}")]
+    #[error("the game is over in this position: {}", .0.reason())]
     Over(Outcome),
     #[error("interrupted")]
     Interrupted,
@@ -54,9 +54,9 @@ squares by files: as the notebook does, hence the same number. Read by ranks, as
 
 const OWN_NOTES: &str = "\
 Values are for White. Plain alpha-beta is the notebook's: it tries the moves in python-chess's order, with a full window
-for every root move, reads the table of squares by files, knows no draws and counts a mate by White as 1,000,000, one by
-Black as -100,000. Our players count a mate as ±1,000,000, less one for every ply after the first; alpha-beta tries
-captures first and gives later root moves the best value so far as a bound.";
+for every root move, reads the table of squares by files, knows no draws, counts a mate by White as 1,000,000, one by
+Black as -100,000, and names no move where all lose by mate. Our players count a mate as ±1,000,000, less one for every
+ply after the first; alpha-beta tries captures first and gives later root moves the best value so far as a bound.";
 
 /// The notebook's numbers are shown beside ours where they are for the same position, depth and games.
 pub fn run(

@@ -161,4 +161,16 @@ mod tests {
         let found = search(game.position(), 2, &mut |_| true).unwrap();
         assert_eq!((Game::uci(found.best.unwrap(), false).as_str(), found.value), ("d8h4", -100_000));
     }
+
+    #[test]
+    fn no_move_is_named_where_all_lose_by_mate() {
+        // 1. Kg1 Qg2#, and with colours changed.
+        for (fen, value) in
+            [("8/8/8/8/8/5qk1/8/7K w - - 0 1", -9_999), ("7k/8/5QK1/8/8/8/8/8 b - - 0 1", 9_999)]
+        {
+            let game = Game::from_fen(fen).unwrap();
+            let found = search(game.position(), 2, &mut |_| true).unwrap();
+            assert_eq!((found.best, found.value), (None, value), "{fen}");
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! UCT with random games.
 
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
@@ -24,7 +25,7 @@ pub fn print(
         limits: Limits { visits: Some(config.games), ..Limits::default() },
         lines: 1,
         memory: 64 << 20,
-        uct: UctParams { games_per_round: 1, ..UctParams::default() },
+        uct: UctParams { games_per_round: NonZeroU64::MIN, ..UctParams::default() },
         seed: notebook::UCT_SEED,
     };
     let turn = game.turn();
@@ -48,8 +49,8 @@ pub fn print(
         print_beside_notebook(&moves, out)?;
     } else {
         print_table(&moves, out)?;
-        print_best(&moves, turn, out)?;
     }
+    print_best(&moves, turn, out)?;
     if interrupted { Err(LessonError::Interrupted) } else { Ok(()) }
 }
 
@@ -124,10 +125,14 @@ fn print_table(moves: &[Count], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
+/// Of equal means the one of more games.
+fn best(moves: &[Count], turn: Color) -> Option<&Count> {
+    let for_mover = |count: &Count| if turn.is_white() { count.mean() } else { -count.mean() };
+    moves.iter().max_by(|a, b| for_mover(a).total_cmp(&for_mover(b)).then(a.visits.cmp(&b.visits)))
+}
+
 fn print_best(moves: &[Count], turn: Color, out: &mut impl Write) -> io::Result<()> {
-    let for_mover = |count: &&Count| if turn.is_white() { count.mean() } else { -count.mean() };
-    let best = moves.iter().max_by(|a, b| for_mover(a).total_cmp(&for_mover(b)));
-    best.map_or(Ok(()), |best| {
+    best(moves, turn).map_or(Ok(()), |best| {
         writeln!(out, "\nThe best move by its mean payout is {}, with {:.3} for White.", best.m, best.mean())
     })
 }
@@ -150,7 +155,22 @@ fn print_beside_notebook(moves: &[Count], out: &mut impl Write) -> io::Result<()
     }
     writeln!(
         out,
-        "\nThe random games differ from run to run of any generator, so that a move's M and V do. The notebook lets Black \
-         too choose the moves that are good for White; here each side chooses its own."
+        "\nAnother generator or seed plays other random games, so a move's M and V differ. The notebook lets Black too \
+         choose the moves that are good for White; here each side chooses its own."
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_moves_with_the_same_mean_the_most_visited_is_best() {
+        let count = |m: &str, payout, visits| Count { m: m.to_owned(), payout, visits };
+        let moves = [count("a", 1.0, 5), count("b", 3.0, 4), count("c", 1.5, 2), count("d", 0.2, 1)];
+        let best = |moves: &[Count], turn| best(moves, turn).map(|count| count.m.clone());
+        assert_eq!(best(&moves, Color::White).as_deref(), Some("b"), "b and c have 0.75");
+        assert_eq!(best(&moves, Color::Black).as_deref(), Some("a"), "a and d have 0.2");
+        assert_eq!(best(&[], Color::White), None);
+    }
 }
