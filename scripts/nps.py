@@ -62,9 +62,15 @@ def main():
         for repeat in range(arguments.repeats):
             for position, fen in POSITIONS.items():
                 for name, engine, speeds in engines:
+                    game = object()
+                    # The new game's preparation is not part of the search.
+                    engine.analyse(chess.Board(fen), chess.engine.Limit(nodes=1), game=game)
                     before = processor_seconds(engine) if arguments.cpu else 0.0
-                    info = engine.analyse(chess.Board(fen), chess.engine.Limit(time=arguments.seconds), game=object())
+                    info = engine.analyse(chess.Board(fen), chess.engine.Limit(time=arguments.seconds), game=game)
                     time = processor_seconds(engine) - before if arguments.cpu else info["time"]
+                    if time < info["time"] / 10:
+                        sys.exit(f"nps.py: {name} used {time:.2f} s of processor time in {info['time']:.2f} s: its command "
+                            "must be the engine, or replace itself by it (exec)")
                     speeds.setdefault(position, []).append(info["nodes"] / max(time, 1e-3))
                     print(f"{repeat + 1}/{arguments.repeats} {position} {name}: {speeds[position][-1]:.0f}", file=sys.stderr)
     finally:
