@@ -756,3 +756,32 @@ async fn only_the_newest_closed_boards_are_kept() {
     assert_eq!([1, 2, 3, MOST_CLOSED + 2].map(|id| path(id).exists()), [false, false, true, true]);
     assert_eq!(table.board.get() as usize, MOST_CLOSED + 3);
 }
+
+#[tokio::test]
+async fn a_move_has_the_value_of_the_engines_line_only_if_it_begins_with_the_move() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut weak = engine("weak", "e7e5 b8c6 f8c5");
+    // The second answer is not the first move of its line.
+    weak.arguments[1] = weak.arguments[1].replace(
+        "echo bestmove $1; shift",
+        "n=$((n+1)); echo info depth 1 score cp 3$n pv $1 a2a3; [ $n = 2 ] && set -- g8f6 $2; \
+         echo bestmove $1; shift",
+    );
+    let table = start(&folder, Roster::new(None, vec![weak, engine("quiet", "think")]).unwrap());
+    let settings = json!({"on": true, "engine": "quiet", "limit": "infinite", "lines": 1});
+    do_it(&table, json!({"do": "analyst", "number": 0, "settings": settings})).await.unwrap();
+    for (text, plies_after) in [("e4", 2), ("Nf3", 4), ("Bc4", 6)] {
+        do_it(&table, json!({"do": "move", "text": text})).await.unwrap();
+        wait_for(&table, |view| plies(view) == plies_after).await;
+    }
+    let view = wait_for(&table, |_| true).await;
+    assert_eq!([&view["moves"][3]["san"], &view["moves"][5]["san"]], ["Nf6", "Bc5"]);
+    let last = view["at"].clone();
+    let thoughts =
+        table.wait_for_thoughts(|thoughts| thoughts[0]["values"][last.to_string()] != Value::Null).await;
+    let values = thoughts[0]["values"].as_object().unwrap();
+    // Black's scores, from White's view.
+    let scores: Vec<(&str, &Value)> =
+        values.iter().map(|(node, value)| (node.as_str(), &value["score"])).collect();
+    assert_eq!(scores, [("2", &json!({"cp": -31})), ("6", &json!({"cp": -33}))]);
+}

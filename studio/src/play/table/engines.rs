@@ -173,15 +173,19 @@ impl Table {
             (EngineEvent::Info { id, info }, Role::Player(color)) => {
                 if info.rank == 0 {
                     self.last_score = Some(info.score);
-                    self.move_value = Some((id, PositionValue::of(color, &info)));
+                    let value = PositionValue::of(color, &info);
+                    self.move_value = info.pv.into_iter().next().map(|first| (id, first, value));
                 }
             }
             (EngineEvent::Best { id, text }, Role::Player(_)) => {
                 let before = self.session.at();
                 match self.session.move_by_engine(id, &text, Instant::now()) {
                     Ok(()) => {
-                        let value = self.move_value.take().filter(|(search, _)| *search == id);
-                        if let Some((_, value)) = value.filter(|_| self.session.at() != before) {
+                        // A weakened engine may play another move than its line's.
+                        let is_moves =
+                            |(search, first, _): &(u64, String, _)| *search == id && *first == text;
+                        let value = self.move_value.take().filter(is_moves);
+                        if let Some((_, _, value)) = value.filter(|_| self.session.at() != before) {
                             self.values.insert(self.session.at().index(), value);
                         }
                         self.changed().await;

@@ -72,8 +72,8 @@ pub struct Table {
     notice: Option<String>,
     /// The playing engine's last score, from its own view.
     last_score: Option<Score>,
-    /// The playing engine's value of the move that it is about to make, and the number of its search.
-    move_value: Option<(u64, PositionValue)>,
+    /// The number of the playing engine's search, the first move of its best line, and the line's value.
+    move_value: Option<(u64, String, PositionValue)>,
     /// The last value of each node: by the first analyst, or by the engine that played the move.
     values: BTreeMap<u32, PositionValue>,
     /// The last one that was asked for.
