@@ -43,16 +43,19 @@ impl Compression {
     }
 }
 
-/// Of HDF5 that needs no import, or is not read here.
-pub(super) const GAMES_FILE: &str = "this is HDF5, not PGN: games that `import` has written are ready for \
-    training as they are (\"paths\" of a configuration's sources; `inspect` shows them, `export-pgn` makes PGN of them)";
+/// Why a file in `games/1` is not imported.
+pub(super) const GAMES_FILE: &str = "this is HDF5 with games that `import` has written, which are ready for training as \
+    they are (\"paths\" of a configuration's sources; `inspect` shows them, `export-pgn` makes PGN of them)";
 
 /// What a file without game text is, by its first bytes.
 fn explained(head: &[u8]) -> Option<&'static str> {
     match head {
-        [0x89, b'H', b'D', b'F', ..] => Some(GAMES_FILE),
+        [0x89, b'H', b'D', b'F', ..] => Some(
+            "this is HDF5, not PGN: `import` reads positions in HDF5 uncompressed and from a file; games that it has \
+             written are ready for training",
+        ),
         [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => {
-            Some("this is a NumPy array, not PGN: `import` reads such games from files, not from a pipe")
+            Some("this is a NumPy array, not PGN: `import` reads such games uncompressed and from a file")
         }
         [b'P', b'K', 3, 4, ..] => Some("this is a zip archive (or NumPy's .npz), not PGN: unpack it first"),
         [b'7', b'z', 0xbc, 0xaf, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'R', b'a', b'r', b'!', ..] => {
@@ -123,6 +126,10 @@ pub(crate) fn first_line(path: &Path) -> io::Result<Vec<u8>> {
     if is_regular(path) {
         let reader = open(path, Arc::default(), &|| false)?;
         _ = BufReader::new(reader.take(LONGEST_HEADER)).read_until(b'\n', &mut line);
+        // Of what was compressed.
+        if let Some(why) = explained(&line) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, why));
+        }
     } else if path != Path::new(STANDARD_INPUT) {
         path.metadata()?;
     }
@@ -380,6 +387,11 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             assert!(error.to_string().contains(words), "{error}");
         }
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        io::Write::write_all(&mut gz, b"\x93NUMPY\x01\0v\0{}\n").unwrap();
+        std::fs::write(&path, gz.finish().unwrap()).unwrap();
+        let error = first_line(&path).unwrap_err().to_string();
+        assert!(error.contains("uncompressed and from a file"), "{error}");
         std::fs::write(&path, "x").unwrap();
         assert_eq!(read_text(&path).unwrap(), b"x", "shorter than any mark");
     }
