@@ -6,7 +6,6 @@ use std::str::FromStr;
 
 use engine::base::interrupt;
 use hdf5::filters::Filter;
-use hdf5::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 use hdf5::{File, Group, H5Type};
 use tempfile::{NamedTempFile, TempPath};
 use thiserror::Error;
@@ -15,7 +14,7 @@ use super::chunk::Chunk;
 use super::{FORMAT, VERSION};
 use crate::base::files;
 use crate::base::files::STANDARD_INPUT;
-use crate::base::hdf5_read::{StoredFen, cause, get, texts, unlocked};
+use crate::base::hdf5_read::{StoredFen, StoredText, TEXT, cause, get, text_attribute, texts, unlocked};
 use crate::base::lock::InUse;
 use crate::base::stream::Stream;
 use crate::data::record::SearchColumns;
@@ -25,10 +24,6 @@ const BLOCK: usize = 1 << 16;
 
 /// Best compression: files are written once and read often.
 const DEFLATE: u8 = 9;
-
-/// Bytes of a text attribute. Texts of variable length would have no checksums, and damage in them crashes HDF5.
-const TEXT: usize = 1000;
-type Text = FixedUnicode<TEXT>;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChunkError {
@@ -74,9 +69,9 @@ fn write_file(chunk: &Chunk, path: &Path) -> hdf5::Result<()> {
     let file = options.with_fcpl(|creation| creation.obj_track_times(false)).create(path)?;
     let new_group = |name: &str| file.create_group_builder().obj_track_times(false).create(name);
     let text = |name: &str, value: &str| -> hdf5::Result<()> {
-        let value = Text::from_str(&value[..value.floor_char_boundary(TEXT)]);
+        let value = StoredText::from_str(&value[..value.floor_char_boundary(TEXT)]);
         let value = value.map_err(|_| hdf5::Error::from(format!("{name} holds a NUL character")))?;
-        file.new_attr::<Text>().create(name)?.write_scalar(&value)
+        file.new_attr::<StoredText>().create(name)?.write_scalar(&value)
     };
     text("format", FORMAT)?;
     text("source", &chunk.source)?;
@@ -188,17 +183,8 @@ pub fn read_described(path: &Path) -> Result<(Chunk, Vec<DatasetLayout>), ChunkE
 fn read_chunk(file: &File, path: &Path) -> Result<Chunk, ChunkError> {
     let unreadable = |error: hdf5::Error| ChunkError::Unreadable(path.to_owned(), cause(&error));
     let foreign = |why: String| ChunkError::Foreign(path.to_owned(), why);
-    let text = |name: &str| {
-        let value = file.attr(name).and_then(|attr| {
-            let fixed = attr.read_scalar::<Text>().map(|text| text.as_str().to_owned());
-            // Other programs write texts of variable length, or in ASCII.
-            fixed
-                .or_else(|_| attr.read_scalar::<VarLenUnicode>().map(|text| text.as_str().to_owned()))
-                .or_else(|_| attr.read_scalar::<VarLenAscii>().map(|text| text.as_str().to_owned()))
-                .or_else(|_| attr.read_scalar::<FixedAscii<TEXT>>().map(|text| text.as_str().to_owned()))
-        });
-        value.map_err(|_| foreign(format!("no attribute \"{name}\"")))
-    };
+    let text =
+        |name: &str| text_attribute(file, name).map_err(|_| foreign(format!("no attribute \"{name}\"")));
     let format = text("format")?;
     if format != FORMAT {
         return Err(foreign(format!("format is \"{format}\", expected \"{FORMAT}\"")));
@@ -243,7 +229,7 @@ fn read_columns(file: &File, source: &str) -> hdf5::Result<Chunk> {
         date: get(file, "games/date")?,
         flags: get(file, "games/flags")?,
         start: get(file, "games/start")?,
-        starts: texts(file, "starts")?,
+        starts: texts(&file.dataset("starts")?, None)?,
         moves: get(file, "plies/move")?,
         evals: get(file, "plies/eval")?,
         searches: read_searches(file)?,
@@ -319,6 +305,7 @@ mod tests {
     use super::*;
     use crate::data::record::{FLAG_CHESS960, FLAG_SELF_PLAY, GameRecord, GameResult, SearchRecord};
     use engine::chess::position::PackedMove;
+    use hdf5::types::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
 
     fn chunk() -> Chunk {
         let mut chunk = Chunk::new("a test");

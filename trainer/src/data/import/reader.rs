@@ -244,7 +244,10 @@ fn read_files(
     for (file, path) in files.iter().enumerate() {
         if let Some(array) = ArrayFile::detect(path) {
             let mut sends = true;
-            let read = array.games(path, &options.filters, |parsed| {
+            let before = bytes_read.load(Ordering::Relaxed);
+            let length = path.metadata().map_or(0, |metadata| metadata.len());
+            let read = array.games(path, &options.filters, |parsed, share| {
+                bytes_read.store(before + (length as f64 * share) as u64, Ordering::Relaxed);
                 sends = !stopping() && done.send((number, Done::TextBlock { file, parsed })).is_ok();
                 number += u64::from(sends);
                 sends
@@ -256,7 +259,7 @@ fn read_files(
             if !sends {
                 return;
             }
-            bytes_read.fetch_add(path.metadata().map_or(0, |metadata| metadata.len()), Ordering::Relaxed);
+            bytes_read.store(before + length, Ordering::Relaxed);
             continue;
         }
         let mut blocks = match blocks::open(path, bytes_read.clone(), stopping) {

@@ -43,23 +43,23 @@ impl ArrayFile {
         }
     }
 
-    /// Passes the games in batches to `send`, until it returns false.
+    /// Passes the games in batches to `send`, with the share of the file that is read, until it returns false.
     pub fn games(
         self,
         path: &Path,
         filters: &Filters,
-        mut send: impl FnMut(Vec<ParsedGame>) -> bool,
+        mut send: impl FnMut(Vec<ParsedGame>, f64) -> bool,
     ) -> Result<(), String> {
         match self {
-            ArrayFile::Npy => npy::game(path, filters).map(|game| _ = send(vec![game])),
+            ArrayFile::Npy => npy::game(path, filters).map(|game| _ = send(vec![game], 1.0)),
             ArrayFile::Hdf5 => planes::PlaneFile::open(path)?.games(filters, send),
         }
     }
 }
 
-/// `row` counts from 0, as NumPy and h5py do.
-fn broken(row: usize, error: GameError) -> ParsedGame {
-    ParsedGame::Broken(BrokenGame { unit: "row", game_line: row as u64, line: row as u64, error })
+/// A game that begins at row `first` and has a fault at `row`. Rows count from 0, as in NumPy and h5py.
+fn broken(first: usize, row: usize, error: GameError) -> ParsedGame {
+    ParsedGame::Broken(BrokenGame { unit: "row", game_line: first as u64, line: row as u64, error })
 }
 
 /// Arrays have no results, so a game without one is kept.

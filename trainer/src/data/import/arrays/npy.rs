@@ -5,17 +5,20 @@ use std::io::{BufReader, Read};
 use std::path::Path;
 
 use engine::chess::position::{Game, Outcome, PackedMove};
-use shakmaty::Position;
+use shakmaty::{CastlingMode, Position};
 
 use super::{broken, filtered};
 use crate::data::import::pgn::{GameError, ParsedGame, start_position};
 use crate::data::import::reader::Filters;
-use crate::data::record::{GameRecord, GameResult, NO_EVAL};
+use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult, NO_EVAL};
 
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 
 const EXPECTED: &str = "expected is a game as text (dtype U or S) of shape (moves, 2): the move in UCI notation and the \
                         FEN before it, such as the imitation article's movesAndPositions1.npy";
+
+/// Most bytes of a header; NumPy's own are of about 100.
+const LONGEST_HEADER: u64 = 1 << 16;
 
 /// An array of text with two columns.
 struct Header {
@@ -27,6 +30,8 @@ struct Header {
     big_endian: bool,
     /// Bytes of a cell.
     cell: usize,
+    /// Bytes of all cells.
+    size: usize,
 }
 
 impl Header {
@@ -45,7 +50,9 @@ impl Header {
                  read. Save the array as text (numpy.array(game, dtype=str)); {EXPECTED}"
             ));
         }
-        let sizes: Vec<usize> = shape.split(',').filter_map(|size| size.trim().parse().ok()).collect();
+        // A tuple may end with a comma.
+        let items = shape.trim_end().strip_suffix(',').unwrap_or(shape).split(',');
+        let sizes: Option<Vec<usize>> = items.map(|size| size.trim().parse().ok()).collect();
         let found = || format!("this is a NumPy array of dtype {kind} and shape ({shape}); {EXPECTED}");
         let (letter, length) =
             kind.trim_start_matches(['<', '>', '|', '=']).split_at_checked(1).ok_or_else(found)?;
@@ -56,9 +63,10 @@ impl Header {
         };
         let cell =
             length.parse().ok().and_then(|length: usize| length.checked_mul(unit)).ok_or_else(found)?;
-        let &[rows, 2] = sizes.as_slice() else { return Err(found()) };
+        let Some(&[rows, 2]) = sizes.as_deref() else { return Err(found()) };
+        let size = cell.checked_mul(2).and_then(|row| row.checked_mul(rows)).ok_or_else(found)?;
         let by_columns = value("fortran_order").is_some_and(|rest| rest.starts_with("True"));
-        Ok(Header { rows, by_columns, unit, big_endian: kind.starts_with('>'), cell })
+        Ok(Header { rows, by_columns, unit, big_endian: kind.starts_with('>'), cell, size })
     }
 
     fn text(&self, data: &[u8], row: usize, column: usize) -> Option<String> {
@@ -82,6 +90,9 @@ fn header_text(reader: &mut impl Read) -> Option<String> {
     reader.read_exact(&mut length[..if fixed[6] == 1 { 2 } else { 4 }]).ok()?;
     let mut text = String::new();
     let length = u64::from(u32::from_le_bytes(length));
+    if length > LONGEST_HEADER {
+        return None;
+    }
     let read = reader.take(length).read_to_string(&mut text).ok()?;
     (read as u64 == length).then_some(text)
 }
@@ -99,11 +110,14 @@ pub(super) fn game(path: &Path, filters: &Filters) -> Result<ParsedGame, String>
     let mut reader = open(path)?;
     let header = Header::read(&mut reader)?;
     if header.rows > usize::from(u16::MAX) {
-        return Ok(broken(usize::from(u16::MAX), GameError::TooLong));
+        return Ok(broken(0, usize::from(u16::MAX), GameError::TooLong));
     }
     let mut data = Vec::new();
-    reader.read_to_end(&mut data).map_err(|error| error.to_string())?;
-    let wanted = 2 * header.rows * header.cell;
+    let wanted = header.size;
+    reader.take(wanted as u64 + 1).read_to_end(&mut data).map_err(|error| error.to_string())?;
+    if data.len() > wanted {
+        return Err("the file holds more than one array; save each game in a file of its own".to_owned());
+    }
     if data.len() < wanted {
         return Err(format!("{} of {wanted} bytes of the array are there: it is truncated", data.len()));
     }
@@ -112,7 +126,7 @@ pub(super) fn game(path: &Path, filters: &Filters) -> Result<ParsedGame, String>
     };
     Ok(match replayed(header.rows, row) {
         Ok(game) => filtered(game, filters),
-        Err((row, error)) => broken(row, error),
+        Err((row, error)) => broken(0, row, error),
     })
 }
 
@@ -129,6 +143,9 @@ fn replayed(
         let (start, position) = start_position(&fen).map_err(at)?;
         if number == 0 {
             (record.start, game) = (start, Game::from_position(position.clone()));
+            if position.castles().mode() == CastlingMode::Chess960 {
+                record.flags |= FLAG_CHESS960;
+            }
         }
         let own = game.position();
         if own.board() != position.board()

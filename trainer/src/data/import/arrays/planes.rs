@@ -3,6 +3,7 @@
 //! A position becomes a game of one ply. The planes hold neither history nor counters nor the en-passant square; this
 //! last follows from a target that captures en passant.
 
+use std::ops::Range;
 use std::path::Path;
 
 use engine::chess::position::{Game, PackedMove};
@@ -10,10 +11,11 @@ use engine::nets::encoding::{Policy, planes19};
 use hdf5::types::TypeDescriptor;
 use hdf5::{Dataset, File, Group};
 use ndarray::IxDyn;
-use shakmaty::{Bitboard, Board, Color, Move, Piece, Role};
+use shakmaty::{Bitboard, Board, CastlingMode, Color, Move, Piece, Position, Role};
 
 use super::{broken, filtered};
-use crate::base::hdf5_read::{cause, get, texts, unlocked};
+use crate::base::hdf5_read::{cause, rows, text_attribute, texts, unlocked};
+use crate::data::dataset::FORMAT;
 use crate::data::import::blocks::GAMES_FILE;
 use crate::data::import::pgn::{GameError, ParsedGame, start_position};
 use crate::data::import::reader::Filters;
@@ -30,7 +32,7 @@ const BATCH: usize = 1024;
 /// Groups within groups that are searched.
 const DEPTH: usize = 3;
 
-/// The move of a position.
+/// The moves of a batch of positions.
 enum Targets {
     /// Of `uci1968m/1`.
     Indices(Vec<i64>),
@@ -39,7 +41,9 @@ enum Targets {
 
 pub(super) struct PlaneFile {
     planes: Dataset,
-    targets: Targets,
+    /// Numbers or texts.
+    targets: Dataset,
+    of_numbers: bool,
     _file: File,
 }
 
@@ -47,7 +51,7 @@ impl PlaneFile {
     pub fn open(path: &Path) -> Result<PlaneFile, String> {
         let damaged = |error: hdf5::Error| format!("HDF5, but damaged or truncated: {}", cause(&error));
         let file = File::with_options().with_fapl(unlocked).open(path).map_err(damaged)?;
-        if file.attr("format").is_ok() {
+        if text_attribute(&file, "format").is_ok_and(|format| format == FORMAT) {
             return Err(GAMES_FILE.to_owned());
         }
         let found = datasets(&file, DEPTH).map_err(damaged)?;
@@ -66,12 +70,18 @@ impl PlaneFile {
             return Err(expected(&format!("this is HDF5 with {} datasets of 19 planes", planes.len())));
         };
         let rows = planes.shape()[0];
+        if u32::try_from(rows).is_err() {
+            return Err(format!(
+                "this is HDF5 with {rows} positions, of which at most {} are read",
+                u32::MAX
+            ));
+        }
         let kind = |set: &Dataset| set.dtype().and_then(|kind| kind.to_descriptor()).ok();
         let targets: Vec<(&Dataset, TypeDescriptor)> = found
             .iter()
             .filter(|set| set.shape() == [rows] || set.shape() == [rows, 1])
             .filter_map(|set| Some((set, kind(set)?)))
-            .filter(|(_, kind)| !matches!(kind, TypeDescriptor::Float(_) | TypeDescriptor::Boolean))
+            .filter(|(_, kind)| is_number(kind) || is_text(kind))
             .collect();
         let [(targets, kind)] = targets.as_slice() else {
             return Err(expected(&format!(
@@ -79,47 +89,61 @@ impl PlaneFile {
                 targets.len()
             )));
         };
-        let name = targets.name();
-        let targets = match kind {
-            TypeDescriptor::Integer(_) | TypeDescriptor::Unsigned(_) => {
-                get(&file, &name).map(Targets::Indices)
-            }
-            _ => texts(&file, &name).map(Targets::Uci),
-        };
-        Ok(PlaneFile { planes: planes.clone(), targets: targets.map_err(damaged)?, _file: file })
+        let (planes, targets) = (planes.clone(), (*targets).clone());
+        Ok(PlaneFile { planes, targets, of_numbers: is_number(kind), _file: file })
     }
 
     pub fn games(
         self,
         filters: &Filters,
-        mut send: impl FnMut(Vec<ParsedGame>) -> bool,
+        mut send: impl FnMut(Vec<ParsedGame>, f64) -> bool,
     ) -> Result<(), String> {
         let rows = self.planes.shape()[0];
         for first in (0..rows).step_by(BATCH) {
             let batch = first..(first + BATCH).min(rows);
+            let damaged = |error: hdf5::Error| format!("row {first}: {}", cause(&error));
             let numbers = self.planes.read_slice::<f32, _, IxDyn>((batch.clone(), .., .., ..));
-            let numbers = numbers.map_err(|error| format!("row {first}: {}", cause(&error)))?;
-            let (numbers, _) = numbers.into_raw_vec_and_offset();
+            let (numbers, _) = numbers.map_err(damaged)?.into_raw_vec_and_offset();
+            let targets = self.targets(&batch).map_err(damaged)?;
+            let share = batch.end as f64 / rows as f64;
             let parsed = batch.zip(numbers.chunks_exact(PLANES * 64)).map(|(row, planes)| {
-                match self.game(row, planes) {
+                match game(&targets, row - first, planes) {
                     Ok(game) => filtered(game, filters),
-                    Err(error) => broken(row, error),
+                    Err(error) => broken(row, row, error),
                 }
             });
-            if !send(parsed.collect()) {
+            if !send(parsed.collect(), share) {
                 break;
             }
         }
         Ok(())
     }
 
-    fn game(&self, row: usize, planes: &[f32]) -> Result<GameRecord, GameError> {
-        let (start, played) = position(&masks(planes)?, |game| self.targets.played(row, game))?
-            .ok_or_else(|| GameError::Move(self.targets.named(row)))?;
-        let start = start_position(&start.fen())?.0;
-        let (moves, evals) = (vec![PackedMove::new(played)], vec![NO_EVAL]);
-        Ok(GameRecord { start, moves, evals, ..GameRecord::default() })
+    fn targets(&self, batch: &Range<usize>) -> hdf5::Result<Targets> {
+        if self.of_numbers {
+            rows(&self.targets, Some(batch)).map(Targets::Indices)
+        } else {
+            texts(&self.targets, Some(batch)).map(Targets::Uci)
+        }
     }
+}
+
+/// `row` counts from the first of `targets`.
+fn game(targets: &Targets, row: usize, planes: &[f32]) -> Result<GameRecord, GameError> {
+    let (start, played) = position(&masks(planes)?, |game| targets.played(row, game))?
+        .ok_or_else(|| GameError::Move(targets.named(row)))?;
+    let start = start_position(&start.fen())?.0;
+    let (moves, evals) = (vec![PackedMove::new(played)], vec![NO_EVAL]);
+    Ok(GameRecord { start, moves, evals, ..GameRecord::default() })
+}
+
+fn is_number(kind: &TypeDescriptor) -> bool {
+    matches!(kind, TypeDescriptor::Integer(_) | TypeDescriptor::Unsigned(_))
+}
+
+fn is_text(kind: &TypeDescriptor) -> bool {
+    use TypeDescriptor::{FixedAscii, FixedUnicode, VarLenAscii, VarLenUnicode};
+    matches!(kind, FixedAscii(_) | FixedUnicode(_) | VarLenAscii | VarLenUnicode)
 }
 
 impl Targets {
@@ -197,6 +221,11 @@ fn position(
             .map_err(|error| GameError::Start(error.to_string()))
     };
     let game = with("-")?;
+    // Planes have the side of a castling right only, so that a stale one would become a right of Chess960.
+    if game.position().castles().mode() == CastlingMode::Chess960 {
+        let why = format!("castling planes without king and rook at home: {}", game.fen());
+        return Err(GameError::Array(why));
+    }
     let own = planes19::encode(&game);
     if let Some(number) = (0..PLANES).find(|at| !REPETITIONS.contains(at) && own[*at] != masks[*at]) {
         return Err(GameError::Array(format!("plane {number} is not that of a position: {}", game.fen())));

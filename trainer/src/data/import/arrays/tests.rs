@@ -10,7 +10,7 @@ use shakmaty::Move;
 
 use crate::data::import::pgn::BrokenGame;
 use crate::data::import::reader::{Filters, ReadEvent, ReadOptions, ReadReport, read_games};
-use crate::data::record::{GameRecord, GameResult};
+use crate::data::record::{FLAG_CHESS960, GameRecord, GameResult};
 
 fn try_read(path: &str, filters: Filters) -> Result<(Vec<GameRecord>, Vec<BrokenGame>, ReadReport), String> {
     let (mut games, mut broken) = (Vec::new(), Vec::new());
@@ -96,7 +96,15 @@ fn arrays_of_either_order_hold_the_same_game_and_its_end_is_the_result() {
     let path = raw_npy(&folder, "{'descr': '|S40', 'fortran_order': False, 'shape': (1, 2), }", &data);
     let (games, _) = read(&path);
     assert_eq!(games[0].start.as_deref(), Some("7k/P7/6K1/8/8/8/8/8 w - - 0 1"));
-    assert_eq!(games[0].result, GameResult::White);
+    assert_eq!((games[0].result, games[0].flags), (GameResult::White, 0));
+}
+
+#[test]
+fn a_game_of_chess960_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = "1rk3r1/pppppppp/8/8/8/8/PPPPPPPP/1RK3R1 w GBgb - 0 1";
+    let (games, _) = read(&npy(&folder, &[["e2e3", start]], false, false));
+    assert_eq!((games[0].moves.len(), games[0].flags), (1, FLAG_CHESS960));
 }
 
 #[test]
@@ -111,7 +119,7 @@ fn a_broken_row_of_a_game_is_named() {
         rows[row] = cells;
         let (games, broken) = read(&npy(&folder, &rows, false, false));
         assert!(games.is_empty());
-        assert_eq!((broken[0].unit, broken[0].line), ("row", row as u64));
+        assert_eq!((broken[0].unit, broken[0].game_line, broken[0].line), ("row", 0, row as u64));
         assert!(broken[0].error.to_string().contains(part), "{}", broken[0].error);
     }
 }
@@ -124,6 +132,15 @@ fn an_array_of_another_kind_is_refused_with_what_was_found_and_is_expected() {
         ("{'descr': '<i8', 'fortran_order': False, 'shape': (7,), }", "dtype <i8 and shape (7,)"),
         ("{'descr': '<U9', 'fortran_order': False, 'shape': (7, 3), }", "dtype <U9 and shape (7, 3)"),
         ("{'descr': [('a', '<U9')], 'fortran_order': False, 'shape': (7, 2), }", "a structure"),
+        ("{'descr': '<U9', 'fortran_order': False, 'shape': (x, 7, 2), }", "shape (x, 7, 2)"),
+        (
+            "{'descr': '<U4611686018427387904', 'fortran_order': False, 'shape': (2, 2), }",
+            "dtype <U4611686018427387904",
+        ),
+        (
+            "{'descr': '|S4611686018427387904', 'fortran_order': False, 'shape': (2, 2), }",
+            "dtype |S4611686018427387904",
+        ),
     ] {
         let error = try_read(&raw_npy(&folder, header, b""), Filters::default()).unwrap_err();
         assert!(error.contains(found) && error.contains("of shape (moves, 2)"), "{error}");
@@ -132,9 +149,21 @@ fn an_array_of_another_kind_is_refused_with_what_was_found_and_is_expected() {
     assert!(error.contains("game.npy") && error.contains("NumPy array of dtype"), "{error}");
     let whole = std::fs::read(npy(&folder, &FOOL, false, false)).unwrap();
     let path = folder.path().join("game.npy");
-    std::fs::write(&path, &whole[..whole.len() - 1]).unwrap();
-    let report = try_read(path.to_str().unwrap(), Filters::default()).unwrap().2;
-    assert!(report.reasons().contains("2879 of 2880 bytes"), "{}", report.reasons());
+    let twice = whole.repeat(2);
+    for (data, part) in
+        [(&whole[..whole.len() - 1], "2879 of 2880 bytes"), (&twice[..], "more than one array")]
+    {
+        std::fs::write(&path, data).unwrap();
+        let (games, _, report) = try_read(path.to_str().unwrap(), Filters::default()).unwrap();
+        assert!(games.is_empty() && report.reasons().contains(part), "{}", report.reasons());
+    }
+    // A header of version 2.0 longer than 64 KiB.
+    let header =
+        format!("{{'descr': '<U9', 'fortran_order': False, 'shape': (0, 2), }}{}", " ".repeat(1 << 16));
+    let length = (header.len() as u32).to_le_bytes();
+    std::fs::write(&path, [b"\x93NUMPY\x02\0", &length[..], header.as_bytes()].concat()).unwrap();
+    let error = try_read(path.to_str().unwrap(), Filters::default()).unwrap_err();
+    assert!(error.contains("damaged header"), "{error}");
 }
 
 /// Positions of random games with the moves played.
@@ -217,7 +246,7 @@ fn positions_in_planes_become_games_of_one_ply() {
 fn inconsistent_rows_are_named_and_skipped() {
     let folder = tempfile::tempdir().unwrap();
     let start = (Game::new(), Game::new().parse_uci("e2e4").unwrap());
-    let samples = vec![start; 7];
+    let samples = vec![start; 8];
     let (mut numbers, mut targets) = (planes(&samples), indices(&samples));
     let mut set = |row: usize, plane: usize, square: usize, value: f32| {
         numbers[(row * 19 + plane) * 64 + square] = value;
@@ -228,12 +257,22 @@ fn inconsistent_rows_are_named_and_skipped() {
     set(3, 1, 0, 1.0);
     set(4, 14, 9, 0.0);
     targets[5] = 1967;
+    // The rook of a castling right goes to the knight's square.
+    set(6, 1, 6, 0.0);
+    set(6, 3, 7, 0.0);
+    set(6, 3, 6, 1.0);
     let (games, broken) = read(&write(&folder, &numbers, &targets));
     assert_eq!(games.len(), 1, "the sound rows are the same position");
     let faults: Vec<(u64, String)> =
         broken.iter().map(|fault| (fault.line, fault.error.to_string())).collect();
-    let parts =
-        ["plane 0 has the number NaN", "king", "plane 1 is not", "plane 14 is not", "1967 of uci1968m/1"];
+    let parts = [
+        "plane 0 has the number NaN",
+        "king",
+        "plane 1 is not",
+        "plane 14 is not",
+        "1967 of uci1968m/1",
+        "without king and rook at home",
+    ];
     assert_eq!(faults.len(), parts.len(), "{faults:?}");
     for ((row, fault), (number, part)) in faults.iter().zip((1..).zip(parts)) {
         assert!(*row == number && fault.contains(part), "{row}: {fault}");
@@ -258,6 +297,14 @@ fn hdf5_without_planes_is_refused_with_its_datasets() {
         file.new_dataset::<f32>().shape([4]).create("value").unwrap();
     });
     assert!(error.contains("0 datasets of 4 numbers or texts"), "{error}");
+    // The attribute is another program's.
+    let sample = (Game::new(), Game::new().parse_uci("e2e4").unwrap());
+    let other = write(&folder, &planes(std::slice::from_ref(&sample)), &indices(&[sample]));
+    let mark: VarLenUnicode = "planes".parse().unwrap();
+    let attribute = File::append(&other).unwrap().new_attr::<VarLenUnicode>().create("format").unwrap();
+    attribute.write_scalar(&mark).unwrap();
+    drop(attribute);
+    assert_eq!(read(&other).0.len(), 1);
     crate::data::dataset::write(&crate::data::dataset::Chunk::new("x"), &path).unwrap();
     let error = try_read(path.to_str().unwrap(), Filters::default()).unwrap_err();
     assert!(error.contains("ready for training as they are"), "{error}");
