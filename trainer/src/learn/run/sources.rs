@@ -79,8 +79,8 @@ impl<S: GameSink> SplitGames<S> {
         })
     }
 
-    /// `seen` holds the identities of the games read before, which are left out. An unreadable file is logged and
-    /// skipped.
+    /// `seen` holds the identities of the games selected before, which are left out; those beyond a fraction are not
+    /// among them. An unreadable file is logged and skipped.
     pub fn read(
         filter: &GameFilter<'_>,
         [train, validation]: [S; 2],
