@@ -10,14 +10,14 @@ use hdf5::{File, Group, H5Type};
 use tempfile::{NamedTempFile, TempPath};
 use thiserror::Error;
 
+use super::VERSION;
 use super::chunk::Chunk;
-use super::{FORMAT, VERSION};
 use crate::base::files;
 use crate::base::files::STANDARD_INPUT;
 use crate::base::hdf5_read::{StoredFen, StoredText, TEXT, cause, get, text_attribute, texts, unlocked};
 use crate::base::lock::InUse;
 use crate::base::stream::Stream;
-use crate::data::record::SearchColumns;
+use crate::data::record::{FORMAT, SearchColumns};
 
 /// Entries per compressed block, the unit of decompression.
 const BLOCK: usize = 1 << 16;

@@ -19,5 +19,4 @@ pub use paths::matching;
 pub use store::{PendingGame, Store, StoreOptions};
 pub use writer::ChunkWriter;
 
-pub const FORMAT: &str = "games";
 pub const VERSION: u32 = 1;

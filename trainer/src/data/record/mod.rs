@@ -23,6 +23,9 @@ pub use random::{RngStream, game_rng, stream_rng};
 pub use search::{SearchColumns, SearchRecord, SearchView, wdl_of_search};
 pub use view::{DamagedGame, GameView};
 
+/// The attribute `format` of a file of games.
+pub const FORMAT: &str = "games";
+
 pub const INITIAL_FEN: &str = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /// Bit 0 of [`GameRecord::flags`]: Chess960 rules.

@@ -15,11 +15,10 @@ use shakmaty::{Bitboard, Board, CastlingMode, Color, Move, Piece, Position, Role
 
 use super::{broken, filtered};
 use crate::base::hdf5_read::{cause, rows, text_attribute, texts, unlocked};
-use crate::data::dataset::FORMAT;
 use crate::data::import::blocks::GAMES_FILE;
 use crate::data::import::pgn::{GameError, ParsedGame, start_position};
 use crate::data::import::reader::Filters;
-use crate::data::record::{GameRecord, NO_EVAL};
+use crate::data::record::{FORMAT, GameRecord, NO_EVAL};
 
 const PLANES: usize = planes19::PLANES;
 const REPETITIONS: std::ops::Range<usize> = 12..14;
