@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
-/// A line is due every ten seconds, and waits for the next call of [`Progress::reach`].
+/// Commands promise a line every ten seconds. This is less, because only a call of [`Progress::reach`] writes one.
 const SAY_EVERY: Duration = Duration::from_secs(8);
 
 pub struct Progress {

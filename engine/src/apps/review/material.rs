@@ -56,7 +56,7 @@ fn quiescence(position: &Chess, mut alpha: i32, beta: i32, plies: u32) -> i32 {
 }
 
 /// Whether, after all captures that pay, the move leaves clearly less material than stands on the board now, and less
-/// than the move that keeps the most. Not to take all that could be taken is no sacrifice.
+/// than the move that keeps the most. A move that only takes less than it could is no sacrifice.
 pub fn is_sacrifice(position: &Chess, m: Move) -> bool {
     let after = |m| {
         let mut next = position.clone();

@@ -74,7 +74,7 @@ fn bare_start(tag: &[u8]) -> Option<(Vec<u8>, Vec<u8>)> {
     (!value.is_empty()).then(|| (b"FEN".to_vec(), value.as_bytes().to_vec()))
 }
 
-/// Whether the rest of a line after its tags is a remark: comments, markup, commas.
+/// Whether what follows the tags on a line may be ignored: comments, markup, commas.
 pub(super) fn is_remark(mut rest: &[u8]) -> bool {
     loop {
         rest = rest.trim_ascii();

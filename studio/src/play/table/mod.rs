@@ -74,7 +74,7 @@ pub struct Table {
     last_score: Option<Score>,
     /// The number of the playing engine's search, the first move of its best line, and the line's value.
     move_value: Option<(u64, String, PositionValue)>,
-    /// The last value of each node: by the first analyst, or by the engine that played the move.
+    /// The newest value of each node's position, from the first analysing engine or from the engine whose move led there.
     values: BTreeMap<u32, PositionValue>,
     /// The last one that was asked for.
     hint: Option<Hint>,

@@ -58,7 +58,7 @@ for every root move, reads the table of squares by files, knows no draws, counts
 Black as -100,000, and names no move where all lose by mate. Our players count a mate as ±1,000,000, less one for every
 ply after the first; alpha-beta tries captures first and gives later root moves the best value so far as a bound.";
 
-/// The notebook's numbers are shown beside ours where they are for the same position, depth and games.
+/// The notebook's numbers stand beside ours only for its own positions, depth and number of games.
 pub fn run(
     config: &LessonConfig,
     stop: &AtomicBool,

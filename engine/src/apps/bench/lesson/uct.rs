@@ -125,7 +125,7 @@ fn print_table(moves: &[Count], out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Of equal means the one of more games.
+/// Of several moves with the same mean, the one with the most games.
 fn best(moves: &[Count], turn: Color) -> Option<&Count> {
     let for_mover = |count: &Count| if turn.is_white() { count.mean() } else { -count.mean() };
     moves.iter().max_by(|a, b| for_mover(a).total_cmp(&for_mover(b)).then(a.visits.cmp(&b.visits)))

@@ -21,7 +21,7 @@ use crate::data::import::reader::Filters;
 use crate::data::record::{FORMAT, GameRecord, NO_EVAL};
 
 const PLANES: usize = planes19::PLANES;
-const REPETITIONS: std::ops::Range<usize> = 12..14;
+const REPETITIONS: Range<usize> = 12..14;
 const CASTLING: usize = 14;
 const BLACK: usize = 18;
 
