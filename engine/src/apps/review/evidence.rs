@@ -16,6 +16,8 @@ pub struct Evidence {
     pub is_own: bool,
     searches: BTreeMap<u32, Vec<JudgedLine>>,
     alternatives: BTreeMap<u32, Alternative>,
+    /// By level, searches of the positions after moves; a line begins with its move.
+    after: BTreeMap<u32, Vec<JudgedLine>>,
 }
 
 /// A search without the best move.
@@ -29,31 +31,50 @@ struct Alternative {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SearchKey {
     pub level: u32,
-    /// The move that was left out.
-    pub without: Option<Move>,
+    pub moves: Moves,
+}
+
+/// Those that a search begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    All,
+    Without(Move),
+    /// This one: the position after it is searched.
+    Only(Move),
+}
+
+impl SearchKey {
+    pub fn all(level: u32) -> SearchKey {
+        SearchKey { level, moves: Moves::All }
+    }
 }
 
 impl Evidence {
     pub fn add(&mut self, key: SearchKey, lines: Vec<JudgedLine>) {
-        match key.without {
-            None => {
+        match key.moves {
+            Moves::All => {
                 self.searches.insert(key.level, lines);
             }
-            Some(without) => {
+            Moves::Without(without) => {
                 let line = lines.into_iter().next();
                 self.alternatives.insert(key.level, Alternative { without, line });
             }
+            Moves::Only(_) => self.after.entry(key.level).or_default().extend(lines.into_iter().next()),
         }
     }
 
     /// `None` if this search was not made.
     pub fn found(&self, key: SearchKey) -> Option<&[JudgedLine]> {
-        match key.without {
-            None => self.searches.get(&key.level).map(Vec::as_slice),
-            Some(without) => {
+        match key.moves {
+            Moves::All => self.searches.get(&key.level).map(Vec::as_slice),
+            Moves::Without(without) => {
                 let alternative =
                     self.alternatives.get(&key.level).filter(|other| other.without == without)?;
                 Some(alternative.line.as_slice())
+            }
+            Moves::Only(m) => {
+                let found = self.after.get(&key.level)?.iter().find(|line| line.pv.first() == Some(&m))?;
+                Some(std::slice::from_ref(found))
             }
         }
     }
@@ -79,5 +100,25 @@ impl Evidence {
             Some((_, alternative)) => alternative.line.as_ref(),
             None => self.lines(most)?.1.iter().find(|line| line.pv.first() != Some(&best)),
         }
+    }
+
+    /// Of the deepest search of the position after a move, up to a level.
+    pub fn after(&self, m: Move, most: u32) -> Option<(u32, &JudgedLine)> {
+        self.after.range(..=most).rev().find_map(|(level, lines)| {
+            let line = lines.iter().find(|line| line.pv.first() == Some(&m))?;
+            Some((*level, line))
+        })
+    }
+
+    /// Of all searches.
+    pub fn deepest(&self) -> Option<u32> {
+        let after = self.after.last_key_value().map(|(level, _)| *level);
+        self.level().max(after)
+    }
+
+    /// The moves after which the position was searched, with the levels of these searches and their values.
+    pub fn searched_after(&self) -> Vec<(Move, u32, PositionValue)> {
+        let searches = self.after.iter().flat_map(|(level, lines)| lines.iter().map(|line| (*level, line)));
+        searches.filter_map(|(level, line)| Some((*line.pv.first()?, level, line.value))).collect()
     }
 }

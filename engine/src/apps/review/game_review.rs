@@ -236,13 +236,13 @@ fn summaries(moves: &[ReviewedMove], values: &[Option<PositionValue>]) -> [Playe
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apps::review::evidence::SearchKey;
+    use crate::apps::review::evidence::{Moves, SearchKey};
     use crate::apps::review::judge::JudgedLine;
     use crate::apps::review::judgement::JudgedMate;
     use crate::chess::pgn::read_games;
 
     /// A search of each level per position; `best` has its move and White's expected points, `second` those of another.
-    fn evidence(game: &PgnGame, levels: u32, best: &[(&str, f64)], second: &[f64]) -> Vec<Evidence> {
+    fn searches(game: &PgnGame, levels: u32, best: &[(&str, f64)], second: &[f64]) -> Vec<Evidence> {
         let line = |now: &Game, m: &str, white| {
             let pv = now.parse_uci(m).into_iter().collect();
             JudgedLine { value: PositionValue { white, mate: None }, wdl: None, pv }
@@ -254,11 +254,24 @@ mod tests {
                 let other =
                     now.legal_moves().into_iter().map(|m| Game::uci(m, false)).find(|other| other != m);
                 let lines = vec![line(now, m, *white), line(now, &other.unwrap(), *second)];
-                (0..levels).for_each(|level| found.add(SearchKey { level, without: None }, lines.clone()));
+                (0..levels).for_each(|level| found.add(SearchKey::all(level), lines.clone()));
             }
             found
         });
         judged.collect()
+    }
+
+    /// Searches the position after the best move, too, which finds the same value.
+    fn compare(found: &mut Evidence, level: u32) {
+        if let Some([best, ..]) = found.found(SearchKey::all(level)).map(<[JudgedLine]>::to_vec).as_deref() {
+            found.add(SearchKey { level, moves: Moves::Only(best.pv[0]) }, vec![best.clone()]);
+        }
+    }
+
+    fn evidence(game: &PgnGame, levels: u32, best: &[(&str, f64)], second: &[f64]) -> Vec<Evidence> {
+        let mut all = searches(game, levels, best, second);
+        all.iter_mut().for_each(|found| (0..levels).for_each(|level| compare(found, level)));
+        all
     }
 
     const BEST: [(&str, f64); 5] = [("e2e4", 54.0), ("e7e5", 42.0), ("e2e4", 40.0), ("d8h4", 0.0), ("", 0.0)];
@@ -328,10 +341,11 @@ mod tests {
                 evidence(game, 1, &best, &[54.0, before, before, after])
             };
             let (mut found, deeper) = (of(first), of(second));
-            let shallow = SearchKey { level: 0, without: None };
+            let shallow = SearchKey::all(0);
             for (found, deeper) in found.iter_mut().zip(&deeper) {
                 let lines = deeper.found(shallow).unwrap().to_vec();
-                found.add(SearchKey { level: 1, without: None }, lines);
+                found.add(SearchKey::all(1), lines);
+                compare(found, 1);
             }
             GameReview::new(game, &found, None).moves[2].class
         };
@@ -340,6 +354,29 @@ mod tests {
         assert_eq!(class((50.0, 48.0), (50.0, 5.0)), Class::Unclear);
         assert_eq!(class((50.0, 5.0), (50.0, 35.0)), Class::Inaccuracy, "the milder of two marks");
         assert_eq!(class((50.0, 42.0), (50.0, 45.0)), Class::Good);
+    }
+
+    #[test]
+    fn no_mistake_is_printed_before_the_better_move_has_been_tried() {
+        let (games, _) = read_games(b"1. f3 e5 2. g4 *");
+        let game = &games[0].1;
+        // 2. e4 seems worth 50, and White has so many after 2. g4.
+        let class = |after: f64, tried: Option<f64>| {
+            let best = [("e2e4", 52.0), ("e7e5", 50.0), ("e2e4", 50.0), ("g8f6", after)];
+            let mut found = searches(game, 2, &best, &[52.0, 50.0, 20.0, after]);
+            let key = SearchKey::all(1);
+            let mut line = found[2].found(key).unwrap()[0].clone();
+            if let Some(white) = tried {
+                line.value.white = white;
+                found[2].add(SearchKey { moves: Moves::Only(line.pv[0]), ..key }, vec![line]);
+            }
+            GameReview::new(game, &found, None).moves[2].class
+        };
+        assert_eq!([class(28.0, None), class(12.0, None)], [Class::Unclear; 2]);
+        assert_eq!(class(28.0, Some(49.0)), Class::Mistake);
+        assert_eq!(class(28.0, Some(30.0)), Class::Good, "2. e4 loses as much");
+        assert_eq!(class(28.0, Some(10.0)), Class::Best);
+        assert_eq!(class(38.0, None), Class::Inaccuracy);
     }
 
     #[test]
@@ -368,7 +405,7 @@ mod tests {
             evidence(game, 1, &best, &[second, 80.0, 80.0])
         };
         let class = |first: f64, second: f64| {
-            let (mut found, key) = (of(first), SearchKey { level: 0, without: None });
+            let (mut found, key) = (of(first), SearchKey::all(0));
             for (found, deeper) in found.iter_mut().zip(of(second)) {
                 found.add(SearchKey { level: 1, ..key }, deeper.found(key).unwrap().to_vec());
             }

@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 use shakmaty::{Color, Position};
 use thiserror::Error;
 
-use super::evidence::{Evidence, SearchKey};
+use super::evidence::{Evidence, Moves, SearchKey};
 use super::game_review::positions_of;
 use super::judge::JudgedLine;
 use super::judgement::{JudgedMate, PositionValue};
 use crate::chess::pgn::PgnGame;
 use crate::chess::position::Game;
 
-const FORMAT: &str = "philidor-review/2";
+const FORMAT: &str = "philidor-review/3";
 
 /// The journal's first line. It names all that the searches depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ struct JournalRecord {
     /// The move that was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     without: Option<String>,
+    /// The move after which the position was searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only: Option<String>,
     /// White's expected points by tablebases, in per cent.
     #[serde(skip_serializing_if = "Option::is_none")]
     known: Option<f64>,
@@ -192,11 +195,18 @@ impl Journal {
         key: SearchKey,
         evidence: &Evidence,
     ) -> Result<(), JournalError> {
+        let word = |m| Some(Game::uci(m, true));
+        let (without, only) = match key.moves {
+            Moves::All => (None, None),
+            Moves::Without(m) => (word(m), None),
+            Moves::Only(m) => (None, word(m)),
+        };
         let record = JournalRecord {
             game,
             ply,
             level: key.level,
-            without: key.without.map(|m| Game::uci(m, true)),
+            without,
+            only,
             known: evidence.known.map(|value| value.white),
             lines: evidence.found(key).unwrap_or_default().iter().map(JournalLine::new).collect(),
         };
@@ -235,13 +245,14 @@ impl Journal {
 impl JournalRecord {
     /// `None` if a move is illegal.
     fn read(&self, position: &Game, evidence: &mut Evidence) -> Option<()> {
-        let without = match &self.without {
-            Some(word) => Some(position.parse_uci(word).ok()?),
-            None => None,
+        let moves = match (&self.without, &self.only) {
+            (Some(word), _) => Moves::Without(position.parse_uci(word).ok()?),
+            (_, Some(word)) => Moves::Only(position.parse_uci(word).ok()?),
+            _ => Moves::All,
         };
         let lines: Option<Vec<JudgedLine>> = self.lines.iter().map(|line| line.read(position)).collect();
         evidence.known = self.known.map(|white| PositionValue { white, mate: None });
-        evidence.add(SearchKey { level: self.level, without }, lines?);
+        evidence.add(SearchKey { level: self.level, moves }, lines?);
         Some(())
     }
 }
@@ -295,7 +306,7 @@ mod tests {
         assert_eq!(kept, [vec![Evidence::default(), Evidence::default()]]);
         let mut first = Evidence::default();
         first.known = Some(PositionValue::DRAW);
-        let free = SearchKey { level: 0, without: None };
+        let free = SearchKey::all(0);
         first.add(free, lines.to_vec());
         journal.append(0, 0, free, &first).unwrap();
         for resume in [false, true] {
@@ -321,9 +332,12 @@ mod tests {
         assert!(error.contains("of other games"), "{error}");
         let (mut journal, kept) = Journal::open(&path, &key, true, &games).unwrap();
         assert_eq!(kept, [vec![first.clone(), Evidence::default()]]);
-        let alternative = SearchKey { level: 2, without: Some(m) };
+        let alternative = SearchKey { level: 2, moves: Moves::Without(m) };
         first.add(alternative, Vec::new());
         journal.append(0, 0, alternative, &first).unwrap();
+        let after = SearchKey { level: 1, moves: Moves::Only(m) };
+        first.add(after, lines.to_vec());
+        journal.append(0, 0, after, &first).unwrap();
         drop(journal);
         let (journal, kept) = Journal::open(&path, &key, true, &games).unwrap();
         assert_eq!(kept, [vec![first, Evidence::default()]]);

@@ -218,7 +218,7 @@ fn frequent(openings: BTreeMap<&str, (usize, Tally)>) -> Vec<(String, usize, Tal
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apps::review::evidence::{Evidence, SearchKey};
+    use crate::apps::review::evidence::{Evidence, Moves, SearchKey};
     use crate::apps::review::game_review::positions_of;
     use crate::apps::review::judge::JudgedLine;
     use crate::apps::review::judgement::{JudgedMate, PositionValue};
@@ -243,7 +243,9 @@ mod tests {
                 let mut found = Evidence::default();
                 for level in 0..2 {
                     let line = JudgedLine { value, wdl: None, pv: line.clone() };
-                    found.add(SearchKey { level, without: None }, vec![line]);
+                    let moves = Moves::Only(line.pv[0]);
+                    found.add(SearchKey { level, moves }, vec![line.clone()]);
+                    found.add(SearchKey::all(level), vec![line]);
                 }
                 found
             })

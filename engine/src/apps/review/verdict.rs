@@ -15,6 +15,10 @@ use crate::chess::position::Game;
 /// A move is searched again if it loses this many points, or if the position's value changes by this many once the move
 /// is made.
 const SUSPICIOUS: f64 = 6.0;
+/// Least level of the searches after a mistake or blunder and after the better move, without which neither is printed.
+const COMPARED: u32 = 1;
+/// Level of those that settle any error, if the budget suffices.
+const CONFIRMED: u32 = 2;
 /// With a move, at most this many positions after the next one are searched again.
 const GROUNDS: usize = 4;
 
@@ -83,6 +87,8 @@ pub struct Verdicts {
     by_level: Vec<Vec<Option<Verdict>>>,
     /// The level of each position's deepest search.
     levels: Vec<u32>,
+    /// Of each position, the moves after which it was searched, with the levels of these searches and their values.
+    after: Vec<Vec<(Move, u32, PositionValue)>>,
     /// Plies up to the last position of the opening book.
     book: usize,
     thresholds: Thresholds,
@@ -97,13 +103,14 @@ impl Verdicts {
             .zip(evidence)
             .map(|(now, found)| if is_known(now, found) { u32::MAX } else { found.level().unwrap_or(0) })
             .collect();
-        let deepest = levels.iter().copied().filter(|level| *level < u32::MAX).max().unwrap_or(0);
+        let deepest = evidence.iter().filter_map(Evidence::deepest).max().unwrap_or(0);
+        let after = evidence.iter().map(Evidence::searched_after).collect();
         let moves = game.moves();
         let by_level = (0..=deepest).map(|level| verdicts(&games, &moves, evidence, level)).collect();
         let book = games.iter().rposition(|now| opening_of(now).is_some()).unwrap_or(0);
         let is_own = evidence.iter().any(|found| found.is_own);
         let thresholds = if is_own { Thresholds::OWN } else { Thresholds::EXACT };
-        Verdicts { moves, games, by_level, levels, book, thresholds }
+        Verdicts { moves, games, by_level, levels, after, book, thresholds }
     }
 
     /// By all searches.
@@ -157,7 +164,11 @@ impl Verdicts {
         let mildest: Option<Vec<Judgement>> = errors.collect();
         let mildest = mildest.filter(|_| self.level(ply) > 0);
         let mildest = mildest.and_then(|all| all.into_iter().min_by_key(|judged| judged.mark));
-        Some(mildest.unwrap_or(Judgement::of(Class::Unclear)))
+        let is_allowed = |judged: &Judgement| {
+            judged.mark == Some(Mark::Inaccuracy)
+                || self.missing(ply, judged.mark, self.levels[ply].max(COMPARED)).is_none()
+        };
+        Some(mildest.filter(is_allowed).unwrap_or(Judgement::of(Class::Unclear)))
     }
 
     /// Whether the move needs no further search: it gets no mark, or the last two levels and all searches agree on it.
@@ -165,8 +176,58 @@ impl Verdicts {
         if !self.is_candidate(ply) || self.level(ply) == u32::MAX {
             return true;
         }
-        let decisions = self.decisive(ply).map(|judged| judged.map(|judged| judged.decision()));
-        self.level(ply) > 0 && decisions.iter().all(|decision| *decision == decisions[0])
+        if self.level(ply) == 0 {
+            return false;
+        }
+        let decisive = self.decisive(ply);
+        if decisive[2].is_some_and(|judged| judged.is_error()) {
+            return self.comparison(ply).is_none();
+        }
+        let decisions = decisive.map(|judged| judged.map(|judged| judged.decision()));
+        self.is_acquitted(ply) || decisions.iter().all(|decision| *decision == decisions[0])
+    }
+
+    /// The better move of what seems an error.
+    pub fn better(&self, ply: usize) -> Option<Move> {
+        let now = self.judgement(ply, self.by_level.len() as u32 - 1)?;
+        let is_open = now.is_error() && self.level(ply) < u32::MAX;
+        self.verdict(ply)?.line.first().copied().filter(|_| is_open)
+    }
+
+    /// The better move of what seems an error, and the level at which the positions after both moves are to be searched
+    /// next. `None` if they have been, or if the move seems no error.
+    pub fn comparison(&self, ply: usize) -> Option<(Move, u32)> {
+        self.better(ply).filter(|_| self.level(ply) > 0)?;
+        let levels = [COMPARED, CONFIRMED].map(|level| self.levels[ply].max(level));
+        let mark = self.judgement(ply, self.by_level.len() as u32 - 1)?.mark;
+        levels.into_iter().find_map(|level| Some((self.missing(ply, mark, level)?, level)))
+    }
+
+    /// The best move, unless searches of that level, of the positions after the move played and after a better one,
+    /// find so large an error.
+    fn missing(&self, ply: usize, mark: Option<Mark>, level: u32) -> Option<Move> {
+        let best = *self.verdict(ply)?.line.first()?;
+        let (after, mover) = (self.verdict(ply + 1)?.value, self.games[ply].turn());
+        let proves = |(_, of, value): &(Move, u32, PositionValue)| {
+            let found = judge_error(value, &after, mover, self.thresholds).map(|(mark, _)| mark);
+            *of >= level && found >= mark
+        };
+        let is_compared = self.is_searched_after(ply, best, level) || self.after[ply].iter().any(proves);
+        (self.levels[ply + 1] < level || !is_compared).then_some(best)
+    }
+
+    /// Whether a move that is no error has been compared with another that seemed better.
+    fn is_acquitted(&self, ply: usize) -> bool {
+        let level = self.levels[ply].max(CONFIRMED);
+        self.levels[ply + 1] >= level && self.after[ply].iter().any(|(_, of, _)| *of >= level)
+    }
+
+    /// Whether the position after a move has a search of that level, or needs none.
+    pub fn is_searched_after(&self, ply: usize, m: Move, level: u32) -> bool {
+        let mut next = self.games[ply].clone();
+        next.play(m);
+        let is_found = |(searched, of, _): &(Move, u32, PositionValue)| *searched == m && *of >= level;
+        value_of_end(&next).is_some() || self.after[ply].iter().any(is_found)
     }
 
     /// How much is at stake, in points; orders what is searched first.
@@ -293,7 +354,32 @@ fn alone(game: &Game, evidence: &Evidence, most: u32) -> Option<Verdict> {
     let level = if evidence.known.is_some() { u32::MAX } else { level };
     let line = best.pv.clone();
     let choice = line.first().copied();
-    Some(Verdict { value, line, second, choice, level, is_fed_back: false, alone: value })
+    let found = Verdict { value, line, second, choice, level, is_fed_back: false, alone: value };
+    Some(if evidence.known.is_some() { found } else { compared(found, evidence, most, game.turn()) })
+}
+
+/// With what searches of the positions after the two best moves found.
+fn compared(mut verdict: Verdict, evidence: &Evidence, most: u32, mover: Color) -> Verdict {
+    let after =
+        |line: &[Move]| evidence.after(*line.first()?, most).filter(|(level, _)| *level >= verdict.level);
+    let best = after(&verdict.line);
+    let second = verdict.second.as_ref().and_then(|second| after(&second.line));
+    if let Some((_, line)) = second {
+        verdict.second = Some(Second { value: line.value, line: line.pv.clone() });
+    }
+    if let Some((level, line)) = best {
+        (verdict.value, verdict.line, verdict.level) = (line.value, line.pv.clone(), level);
+    }
+    let level = second.map_or(verdict.level, |(level, _)| level);
+    match verdict.second.take() {
+        Some(other) if best.is_some() && other.value.of(mover) > verdict.value.of(mover) => {
+            let is_more = second.is_none() && other.value.of(mover) > verdict.alone.of(mover);
+            let value = if is_more { verdict.alone } else { other.value };
+            let second = Some(Second { value: verdict.value, line: verdict.line });
+            Verdict { value, line: other.line, second, level, alone: value, ..verdict }
+        }
+        second => Verdict { second, alone: verdict.value, ..verdict },
+    }
 }
 
 fn fed_back(verdict: Verdict, next: &Verdict, m: Move, mover: Color) -> Verdict {

@@ -1,13 +1,16 @@
 //! Spends a game's budget: one pass over all positions, then deeper searches of the moves that may get a mark.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use super::evidence::{Evidence, SearchKey};
+use shakmaty::Move;
+
+use super::evidence::{Evidence, Moves, SearchKey};
 use super::game_review::value_of_end;
-use super::judge::{Judge, JudgeError, SearchTask};
+use super::judge::{Judge, JudgeError, JudgedLine, SearchTask};
 use super::verdict::Verdicts;
 use crate::apps::uci_client::{Limit, UciPosition};
 use crate::chess::pgn::PgnGame;
@@ -110,7 +113,7 @@ impl Reviewer<'_> {
         let mut purse = self.budget.purse(positions.len() - first_ply, self.judge.workers());
         self.judge.new_game(self.stop)?;
         let is_open = |ply: &usize| value_of_end(&positions[*ply].game).is_none();
-        let key = SearchKey { level: 0, without: None };
+        let key = SearchKey::all(0);
         let mut plan: Vec<Planned> =
             (first_ply..positions.len()).rev().filter(is_open).map(|ply| (ply, key)).collect();
         while !plan.is_empty() {
@@ -133,7 +136,9 @@ impl Reviewer<'_> {
         let mut tasks = Vec::new();
         let mut wanted = Vec::new();
         let is_own = self.judge.is_own();
-        for (ply, key) in plan {
+        let searched: Vec<Cow<'_, UciPosition>> =
+            plan.iter().map(|(ply, key)| searched(&positions[*ply], key.moves)).collect();
+        for ((ply, key), position) in plan.iter().zip(&searched) {
             evidence[*ply].is_own = is_own;
             match kept.get(*ply).and_then(|kept| Some((kept.found(*key)?, kept.known))) {
                 Some((lines, known)) => {
@@ -141,10 +146,11 @@ impl Reviewer<'_> {
                     evidence[*ply].known = known;
                 }
                 None => {
-                    let (position, limit) = (&positions[*ply], purse.limit(key.level));
-                    tasks.push(SearchTask { position, limit, without: key.without });
+                    let limit = purse.limit(key.level);
+                    let without = if let Moves::Without(m) = key.moves { Some(m) } else { None };
+                    tasks.push(SearchTask { position: position.as_ref(), limit, without });
                     wanted.push((*ply, *key));
-                    evidence[*ply].known = self.judge.known(&position.game);
+                    evidence[*ply].known = self.judge.known(&positions[*ply].game);
                 }
             }
         }
@@ -152,13 +158,26 @@ impl Reviewer<'_> {
         let (count, mut done) = (tasks.len(), 0);
         self.judge.judge_all(&tasks, self.stop, &mut |index, lines| {
             let (ply, key) = wanted[index];
-            evidence[ply].add(key, lines);
+            evidence[ply].add(key, lines.into_iter().map(|line| begun(line, key.moves)).collect());
             done += 1;
             let waiting = purse.price(&wanted[..count - done]);
             let spent = (before - waiting as f64 / purse.total.max(1) as f64).clamp(0.0, 1.0);
             note(NewSearch { ply, key, evidence, spent })
         })
     }
+}
+
+fn searched(position: &UciPosition, moves: Moves) -> Cow<'_, UciPosition> {
+    let Moves::Only(m) = moves else { return Cow::Borrowed(position) };
+    let mut after = position.clone();
+    after.play(m);
+    Cow::Owned(after)
+}
+
+/// Of the position in whose evidence it is kept.
+fn begun(line: JudgedLine, moves: Moves) -> JudgedLine {
+    let Moves::Only(m) = moves else { return line };
+    JudgedLine { wdl: None, pv: std::iter::once(m).chain(line.pv).collect(), ..line }
 }
 
 fn positions(game: &PgnGame) -> Vec<UciPosition> {
@@ -181,7 +200,10 @@ fn next(game: &PgnGame, evidence: &[Evidence], first_ply: usize, purse: &Purse) 
     let mut plan: Vec<Planned> = Vec::new();
     let level = open.first().map(|ply| verdicts.level(*ply) + 1);
     for ply in open.into_iter().filter(|ply| Some(verdicts.level(*ply) + 1) == level) {
-        let searches = deeper(&verdicts, ply, verdicts.level(ply) + 1);
+        let searches = match verdicts.comparison(ply) {
+            Some((better, level)) => comparing(&verdicts, ply, better, level),
+            None => deeper(&verdicts, ply, verdicts.level(ply) + 1),
+        };
         let new: Vec<Planned> = searches.into_iter().filter(|search| !plan.contains(search)).collect();
         let longer = [&plan[..], &new].concat();
         if purse.price(&longer) <= purse.left && new.iter().all(|(_, key)| key.level <= DEEPEST) {
@@ -202,9 +224,23 @@ fn stake(verdicts: &Verdicts, ply: usize) -> u64 {
 fn deeper(verdicts: &Verdicts, ply: usize, level: u32) -> Vec<Planned> {
     let lacks = |ply: &usize| verdicts.position_level(*ply) < level;
     let grounds = verdicts.grounds(ply).into_iter().filter(lacks);
-    let mut searches: Vec<Planned> = grounds.map(|ply| (ply, SearchKey { level, without: None })).collect();
+    let mut searches: Vec<Planned> = grounds.map(|ply| (ply, SearchKey::all(level))).collect();
     if verdicts.may_be_praised(ply) && !verdicts.is_known(ply) {
-        searches.push((ply, SearchKey { level, without: Some(verdicts.moves[ply]) }));
+        searches.push((ply, SearchKey { level, moves: Moves::Without(verdicts.moves[ply]) }));
+    }
+    let better = verdicts.better(ply).filter(|better| !verdicts.is_searched_after(ply, *better, level));
+    searches.extend(better.map(|better| (ply, SearchKey { level, moves: Moves::Only(better) })));
+    searches
+}
+
+/// Searches of the positions after an error and after the better move.
+fn comparing(verdicts: &Verdicts, ply: usize, better: Move, level: u32) -> Vec<Planned> {
+    let mut searches = Vec::new();
+    if verdicts.position_level(ply + 1) < level {
+        searches.push((ply + 1, SearchKey::all(level)));
+    }
+    if !verdicts.is_searched_after(ply, better, level) {
+        searches.push((ply, SearchKey { level, moves: Moves::Only(better) }));
     }
     searches
 }
@@ -220,13 +256,15 @@ fn everywhere(verdicts: &Verdicts, first_ply: usize, positions: usize, purse: &P
     let affordable = (purse.left / purse.cost(level)).saturating_mul(at_once);
     let shallow = open().filter(|ply| verdicts.position_level(*ply) < level);
     let planned = shallow.take(usize::try_from(affordable).unwrap_or(usize::MAX));
-    planned.map(|ply| (ply, SearchKey { level, without: None })).collect()
+    planned.map(|ply| (ply, SearchKey::all(level))).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use shakmaty::Position;
+
     use super::*;
-    use crate::apps::review::JudgedLine;
+    use crate::apps::review::game_review::positions_of;
     use crate::apps::review::judgement::PositionValue;
     use crate::chess::pgn::read_games;
 
@@ -299,5 +337,69 @@ mod tests {
             assert!((30_000..=60_000).contains(&time), "{time} ms with {workers} workers");
         }
         assert_eq!(judged(Budget::Nodes(1000), 1, "[Event \"no moves\"]\n\n*").nodes, 0);
+    }
+
+    /// Prefers 2. e4 to 2. g4 by 40 points until it is played.
+    struct Optimist {
+        /// The pieces of the positions searched, and the nodes.
+        asked: Vec<(String, u64)>,
+    }
+
+    impl Judge for Optimist {
+        fn name(&self) -> String {
+            "optimist".to_owned()
+        }
+
+        fn new_game(&mut self, _: &Arc<AtomicBool>) -> Result<(), JudgeError> {
+            Ok(())
+        }
+
+        fn judge_all(
+            &mut self,
+            tasks: &[SearchTask<'_>],
+            _: &Arc<AtomicBool>,
+            found: &mut dyn FnMut(usize, Vec<JudgedLine>) -> Result<(), JudgeError>,
+        ) -> Result<(), JudgeError> {
+            for (index, task) in tasks.iter().enumerate() {
+                let (game, Limit::Nodes(nodes)) = (&task.position.game, task.limit) else { unreachable!() };
+                let placement = game.position().board().to_string();
+                self.asked.push((placement, nodes));
+                let e4 = game.parse_uci("e2e4").ok().filter(|_| game.position().fullmoves().get() == 2);
+                let line = |m, white| JudgedLine {
+                    value: PositionValue { white, mate: None },
+                    wdl: None,
+                    pv: vec![m],
+                };
+                let value = if e4.is_some() { 50.0 } else { 10.0 };
+                let first = e4.unwrap_or(game.legal_moves()[0]);
+                found(index, vec![line(first, value)])?;
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn the_better_move_of_an_error_is_searched_and_refuted() {
+        let (games, _) = read_games(b"1. f3 e5 2. g4 d6 3. a3 a6 4. a4 a5 *");
+        let mut judge = Optimist { asked: Vec::new() };
+        let budget = Budget::NodesPerPosition(1000);
+        let mut reviewer = Reviewer { budget, first_ply: 0, judge: &mut judge, stop: &Arc::default() };
+        let game = &games[0].1;
+        let evidence = reviewer.review(game, &[], &mut |_| Ok(())).unwrap();
+        let mut after = positions_of(game)[2].clone();
+        after.play(after.parse_uci("e2e4").unwrap());
+        let placement = after.position().board().to_string();
+        let nodes = judge.asked.iter().find(|(of, _)| *of == placement).map(|(_, nodes)| *nodes);
+        // As many as the move played has at that time.
+        assert_eq!(nodes, Some(800), "{:?}", judge.asked);
+        let verdicts = Verdicts::new(game, &evidence);
+        assert_eq!(verdicts.final_judgement(2).unwrap().mark, None);
+        let kept = {
+            let mut judge = Optimist { asked: Vec::new() };
+            let mut reviewer = Reviewer { budget, first_ply: 0, judge: &mut judge, stop: &Arc::default() };
+            assert_eq!(reviewer.review(game, &evidence, &mut |_| Ok(())).unwrap(), evidence);
+            judge.asked
+        };
+        assert!(kept.is_empty(), "kept searches are not repeated: {kept:?}");
     }
 }

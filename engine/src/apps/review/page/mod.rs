@@ -352,7 +352,7 @@ impl Display for Escaped<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apps::review::evidence::{Evidence, SearchKey};
+    use crate::apps::review::evidence::{Evidence, Moves, SearchKey};
     use crate::apps::review::game_review::positions_of;
     use crate::apps::review::judge::JudgedLine;
     use crate::apps::review::judgement::PositionValue;
@@ -390,7 +390,9 @@ mod tests {
                 let mut found = Evidence::default();
                 for level in 0..2 {
                     let line = JudgedLine { value: *value, wdl: None, pv: vec![now.legal_moves()[0]] };
-                    found.add(SearchKey { level, without: None }, vec![line]);
+                    let moves = Moves::Only(line.pv[0]);
+                    found.add(SearchKey { level, moves }, vec![line.clone()]);
+                    found.add(SearchKey::all(level), vec![line]);
                 }
                 found
             })
