@@ -451,8 +451,10 @@ mod tests {
     /// Best moves and scores by the moves played.
     const SCRIPT: &str = "case $p in \
         *f2f3*e7e5*g2g4*) echo info depth 1 score mate 1 pv d8h4; echo bestmove d8h4;; \
+        *f2f3*e7e5*e2e4*) echo info depth 1 score cp 40 pv b8c6; echo bestmove b8c6;; \
         *f2f3*e7e5*) echo info depth 1 score cp -40 pv e2e4; echo bestmove e2e4;; \
         *f2f3*) echo info depth 1 score cp 30 pv e7e5; echo bestmove e7e5;; \
+        *e2e4*) echo info depth 1 score cp -30 pv e7e5; echo bestmove e7e5;; \
         *) echo info depth 1 score cp 30 pv e2e4 e7e5; echo bestmove e2e4;; esac";
 
     #[tokio::test]
@@ -468,7 +470,7 @@ mod tests {
         assert_eq!(marks, [Some("?!"), None, Some("??"), None]);
         assert_eq!(
             (&view["moves"][2]["best"], &view["moves"][2]["best_uci"][0]),
-            (&"2. e4".into(), &"e2e4".into())
+            (&"2. e4 Nc6".into(), &"e2e4".into())
         );
         assert_eq!(view["players"][0]["errors"], serde_json::json!([1, 0, 1]));
         let (edition, mistakes) = desk.mistakes().unwrap();

@@ -360,7 +360,7 @@ mod tests {
     fn no_mistake_is_printed_before_the_better_move_has_been_tried() {
         let (games, _) = read_games(b"1. f3 e5 2. g4 *");
         let game = &games[0].1;
-        // 2. e4 seems worth 50, and White has so many after 2. g4.
+        // `after`: White's points after 2. g4; `tried`: those found by a search after 2. e4.
         let class = |after: f64, tried: Option<f64>| {
             let best = [("e2e4", 52.0), ("e7e5", 50.0), ("e2e4", 50.0), ("g8f6", after)];
             let mut found = searches(game, 2, &best, &[52.0, 50.0, 20.0, after]);
@@ -377,6 +377,14 @@ mod tests {
         assert_eq!(class(28.0, Some(30.0)), Class::Good, "2. e4 loses as much");
         assert_eq!(class(28.0, Some(10.0)), Class::Best);
         assert_eq!(class(38.0, None), Class::Inaccuracy);
+        // With 2. e4 refuted at the last level, 2. g4 stands alone; no search without it has settled that.
+        let best = [("e2e4", 52.0), ("e7e5", 50.0), ("e2e4", 50.0), ("g8f6", 45.0)];
+        let mut found = searches(game, 3, &best, &[52.0, 50.0, 20.0, 45.0]);
+        let mut line = found[2].found(SearchKey::all(2)).unwrap()[0].clone();
+        line.value.white = 10.0;
+        found[2].add(SearchKey { level: 2, moves: Moves::Only(line.pv[0]) }, vec![line]);
+        let reviewed = GameReview::new(game, &found, None);
+        assert_eq!((reviewed.moves[2].class, reviewed.moves[2].mark), (Class::Best, None));
     }
 
     #[test]

@@ -99,6 +99,13 @@ impl PositionValue {
         side.fold_wb(self.white, 100.0 - self.white)
     }
 
+    /// The value of the position before `mover`'s move: a mate by the mover takes this move, too.
+    pub fn before(self, mover: Color) -> PositionValue {
+        let longer =
+            |mate: JudgedMate| JudgedMate { moves: mate.moves + u32::from(mate.winner == mover), ..mate };
+        PositionValue { mate: self.mate.map(longer), ..self }
+    }
+
     /// White's.
     pub fn centipawns(&self) -> f64 {
         let p = self.white / 100.0;
@@ -359,7 +366,9 @@ mod tests {
         assert!((PositionValue::from_wdl(wdl, Black, None).of(Black) - 65.0).abs() < 1e-5);
         // 100 / (1 + e^(−100/108.6)) = 71.52.
         assert!((cp(100).white - 71.52).abs() < 0.01 && (cp(-100).white - 28.48).abs() < 0.01);
-        assert_eq!(PositionValue::from_mate(JudgedMate { winner: Black, moves: 3 }).white, 0.0);
+        let mated = PositionValue::from_mate(JudgedMate { winner: Black, moves: 3 });
+        assert_eq!((mated.white, mated.before(White)), (0.0, mated));
+        assert_eq!(mated.before(Black).mate, Some(JudgedMate { winner: Black, moves: 4 }));
         assert_eq!(PositionValue::from_centipawns(30, Black).white, cp(-30).white);
         // 0.5^2.3, 0.3^2.3 and 0.2^2.3 are 0.2031, 0.0627 and 0.0247.
         let sharp = sharpened(wdl);

@@ -4,9 +4,7 @@ use shakmaty::{Color, Move, Position};
 
 use super::evidence::Evidence;
 use super::game_review::{positions_of, value_of_end};
-use super::judgement::{
-    Class, JudgedMate, Mark, MateChange, PositionValue, Praise, Thresholds, judge_error, misses_win,
-};
+use super::judgement::{Class, Mark, MateChange, PositionValue, Praise, Thresholds, judge_error, misses_win};
 use super::material::is_sacrifice;
 use crate::chess::openings::opening_of;
 use crate::chess::pgn::PgnGame;
@@ -15,9 +13,9 @@ use crate::chess::position::Game;
 /// A move is searched again if it loses this many points, or if the position's value changes by this many once the move
 /// is made.
 const SUSPICIOUS: f64 = 6.0;
-/// Least level of the searches after a mistake or blunder and after the better move, without which neither is printed.
+/// A mistake or blunder is printed only if the positions after it and after the better move were searched to this level.
 const COMPARED: u32 = 1;
-/// Level of those that settle any error, if the budget suffices.
+/// The level at which such a comparison settles an error.
 const CONFIRMED: u32 = 2;
 /// With a move, at most this many positions after the next one are searched again.
 const GROUNDS: usize = 4;
@@ -171,7 +169,8 @@ impl Verdicts {
         Some(mildest.filter(is_allowed).unwrap_or(Judgement::of(Class::Unclear)))
     }
 
-    /// Whether the move needs no further search: it gets no mark, or the last two levels and all searches agree on it.
+    /// Whether the move needs no further search: it can get no mark, its comparison is complete, or the last two levels
+    /// and all searches agree on it.
     pub fn is_settled(&self, ply: usize) -> bool {
         if !self.is_candidate(ply) || self.level(ply) == u32::MAX {
             return true;
@@ -184,13 +183,14 @@ impl Verdicts {
             return self.comparison(ply).is_none();
         }
         let decisions = decisive.map(|judged| judged.map(|judged| judged.decision()));
-        self.is_acquitted(ply) || decisions.iter().all(|decision| *decision == decisions[0])
+        let is_unmarked = decisions[2].is_none_or(|decision| decision == UNMARKED);
+        (is_unmarked && self.is_acquitted(ply)) || decisions.iter().all(|decision| *decision == decisions[0])
     }
 
     /// The better move of what seems an error.
     pub fn better(&self, ply: usize) -> Option<Move> {
         let now = self.judgement(ply, self.by_level.len() as u32 - 1)?;
-        let is_open = now.is_error() && self.level(ply) < u32::MAX;
+        let is_open = now.is_error() && !self.is_known(ply);
         self.verdict(ply)?.line.first().copied().filter(|_| is_open)
     }
 
@@ -203,8 +203,8 @@ impl Verdicts {
         levels.into_iter().find_map(|level| Some((self.missing(ply, mark, level)?, level)))
     }
 
-    /// The best move, unless searches of that level, of the positions after the move played and after a better one,
-    /// find so large an error.
+    /// The best move, if the positions after the move played and after it still lack searches of that level. The search
+    /// after another better move will do, if it shows as large an error.
     fn missing(&self, ply: usize, mark: Option<Mark>, level: u32) -> Option<Move> {
         let best = *self.verdict(ply)?.line.first()?;
         let (after, mover) = (self.verdict(ply + 1)?.value, self.games[ply].turn());
@@ -216,7 +216,7 @@ impl Verdicts {
         (self.levels[ply + 1] < level || !is_compared).then_some(best)
     }
 
-    /// Whether a move that is no error has been compared with another that seemed better.
+    /// Whether a move that is no error has been compared with another by searches of the positions after both.
     fn is_acquitted(&self, ply: usize) -> bool {
         let level = self.levels[ply].max(CONFIRMED);
         self.levels[ply + 1] >= level && self.after[ply].iter().any(|(_, of, _)| *of >= level)
@@ -227,7 +227,9 @@ impl Verdicts {
         let mut next = self.games[ply].clone();
         next.play(m);
         let is_found = |(searched, of, _): &(Move, u32, PositionValue)| *searched == m && *of >= level;
-        value_of_end(&next).is_some() || self.after[ply].iter().any(is_found)
+        // A search that begins at a drawn position would go on as if the game did.
+        let is_drawn = next.repetitions() >= 2 || next.position().halfmoves() >= 100;
+        is_drawn || value_of_end(&next).is_some() || self.after[ply].iter().any(is_found)
     }
 
     /// How much is at stake, in points; orders what is searched first.
@@ -362,6 +364,7 @@ fn alone(game: &Game, evidence: &Evidence, most: u32) -> Option<Verdict> {
 fn compared(mut verdict: Verdict, evidence: &Evidence, most: u32, mover: Color) -> Verdict {
     let after =
         |line: &[Move]| evidence.after(*line.first()?, most).filter(|(level, _)| *level >= verdict.level);
+    let own = verdict.level;
     let best = after(&verdict.line);
     let second = verdict.second.as_ref().and_then(|second| after(&second.line));
     if let Some((_, line)) = second {
@@ -370,7 +373,7 @@ fn compared(mut verdict: Verdict, evidence: &Evidence, most: u32, mover: Color) 
     if let Some((level, line)) = best {
         (verdict.value, verdict.line, verdict.level) = (line.value, line.pv.clone(), level);
     }
-    let level = second.map_or(verdict.level, |(level, _)| level);
+    let level = second.map_or(own, |(level, _)| level);
     match verdict.second.take() {
         Some(other) if best.is_some() && other.value.of(mover) > verdict.value.of(mover) => {
             let is_more = second.is_none() && other.value.of(mover) > verdict.alone.of(mover);
@@ -387,10 +390,7 @@ fn fed_back(verdict: Verdict, next: &Verdict, m: Move, mover: Color) -> Verdict 
         return verdict;
     }
     let is_choice = verdict.line.first() == Some(&m);
-    // A mate by the mover takes this move, too.
-    let one_longer =
-        |mate: JudgedMate| JudgedMate { moves: mate.moves + u32::from(mate.winner == mover), ..mate };
-    let later = PositionValue { mate: next.value.mate.map(one_longer), ..next.value };
+    let later = next.value.before(mover);
     let alone = verdict.value;
     let line: Vec<Move> = std::iter::once(m).chain(next.line.iter().copied()).collect();
     if later.of(mover) > alone.of(mover) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use shakmaty::Move;
+use shakmaty::{Color, Move};
 
 use super::evidence::{Evidence, Moves, SearchKey};
 use super::game_review::value_of_end;
@@ -158,7 +158,8 @@ impl Reviewer<'_> {
         let (count, mut done) = (tasks.len(), 0);
         self.judge.judge_all(&tasks, self.stop, &mut |index, lines| {
             let (ply, key) = wanted[index];
-            evidence[ply].add(key, lines.into_iter().map(|line| begun(line, key.moves)).collect());
+            let mover = positions[ply].game.turn();
+            evidence[ply].add(key, lines.into_iter().map(|line| begun(line, key.moves, mover)).collect());
             done += 1;
             let waiting = purse.price(&wanted[..count - done]);
             let spent = (before - waiting as f64 / purse.total.max(1) as f64).clamp(0.0, 1.0);
@@ -174,10 +175,11 @@ fn searched(position: &UciPosition, moves: Moves) -> Cow<'_, UciPosition> {
     Cow::Owned(after)
 }
 
-/// Of the position in whose evidence it is kept.
-fn begun(line: JudgedLine, moves: Moves) -> JudgedLine {
+/// The line as seen before the move, with which it then begins.
+fn begun(line: JudgedLine, moves: Moves, mover: Color) -> JudgedLine {
     let Moves::Only(m) = moves else { return line };
-    JudgedLine { wdl: None, pv: std::iter::once(m).chain(line.pv).collect(), ..line }
+    let pv = std::iter::once(m).chain(line.pv).collect();
+    JudgedLine { value: line.value.before(mover), wdl: None, pv }
 }
 
 fn positions(game: &PgnGame) -> Vec<UciPosition> {
