@@ -10,7 +10,8 @@ use ndarray::IxDyn;
 
 pub(crate) type StoredFen = FixedAscii<100>;
 
-/// Bytes of a text attribute. Texts of variable length would have no checksums, and damage in them crashes HDF5.
+/// Bytes of a text attribute. The length is fixed, because HDF5 keeps no checksum of texts of variable length and
+/// crashes on damaged ones.
 pub(crate) const TEXT: usize = 1000;
 pub(crate) type StoredText = FixedUnicode<TEXT>;
 

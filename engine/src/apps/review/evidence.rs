@@ -34,7 +34,7 @@ pub struct SearchKey {
     pub moves: Moves,
 }
 
-/// Those that a search begins with.
+/// Which first moves a search may choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moves {
     All,
@@ -102,7 +102,7 @@ impl Evidence {
         }
     }
 
-    /// Of the deepest search of the position after a move, up to a level.
+    /// The deepest search of the position after `m`, of at most level `most`.
     pub fn after(&self, m: Move, most: u32) -> Option<(u32, &JudgedLine)> {
         self.after.range(..=most).rev().find_map(|(level, lines)| {
             let line = lines.iter().find(|line| line.pv.first() == Some(&m))?;
@@ -110,13 +110,13 @@ impl Evidence {
         })
     }
 
-    /// Of all searches.
+    /// The highest level of any search, those after a move included.
     pub fn deepest(&self) -> Option<u32> {
         let after = self.after.last_key_value().map(|(level, _)| *level);
         self.level().max(after)
     }
 
-    /// The moves after which the position was searched, with the levels of these searches and their values.
+    /// For each search of a position after a move: that move, the level, the value.
     pub fn searched_after(&self) -> Vec<(Move, u32, PositionValue)> {
         let searches = self.after.iter().flat_map(|(level, lines)| lines.iter().map(|line| (*level, line)));
         searches.filter_map(|(level, line)| Some((*line.pv.first()?, level, line.value))).collect()

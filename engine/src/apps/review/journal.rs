@@ -37,7 +37,7 @@ struct JournalRecord {
     /// The move that was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     without: Option<String>,
-    /// The move after which the position was searched.
+    /// The search began after this move, [`Moves::Only`].
     #[serde(skip_serializing_if = "Option::is_none")]
     only: Option<String>,
     /// White's expected points by tablebases, in per cent.

@@ -85,7 +85,7 @@ pub struct Verdicts {
     by_level: Vec<Vec<Option<Verdict>>>,
     /// The level of each position's deepest search.
     levels: Vec<u32>,
-    /// Of each position, the moves after which it was searched, with the levels of these searches and their values.
+    /// For each position, [`Evidence::searched_after`].
     after: Vec<Vec<(Move, u32, PositionValue)>>,
     /// Plies up to the last position of the opening book.
     book: usize,
@@ -169,8 +169,8 @@ impl Verdicts {
         Some(mildest.filter(is_allowed).unwrap_or(Judgement::of(Class::Unclear)))
     }
 
-    /// Whether the move needs no further search: it can get no mark, its comparison is complete, or the last two levels
-    /// and all searches agree on it.
+    /// Whether the move needs no further search. An error is settled by its comparison, any other move if the last two
+    /// levels and all searches agree.
     pub fn is_settled(&self, ply: usize) -> bool {
         if !self.is_candidate(ply) || self.level(ply) == u32::MAX {
             return true;
@@ -203,8 +203,8 @@ impl Verdicts {
         levels.into_iter().find_map(|level| Some((self.missing(ply, mark, level)?, level)))
     }
 
-    /// The best move, if the positions after the move played and after it still lack searches of that level. The search
-    /// after another better move will do, if it shows as large an error.
+    /// The best move, if the comparison with it at that level is incomplete: the position after the move played or that
+    /// after the best move lacks a search. A search after any other move will do, if it shows an error as large as `mark`.
     fn missing(&self, ply: usize, mark: Option<Mark>, level: u32) -> Option<Move> {
         let best = *self.verdict(ply)?.line.first()?;
         let (after, mover) = (self.verdict(ply + 1)?.value, self.games[ply].turn());

@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(judged(Budget::Nodes(1000), 1, "[Event \"no moves\"]\n\n*").nodes, 0);
     }
 
-    /// Prefers 2. e4 to 2. g4 by 40 points until it is played.
+    /// Gives White 50 points where 2. e4 is possible, and 10 in all other positions.
     struct Optimist {
         /// The pieces of the positions searched, and the nodes.
         asked: Vec<(String, u64)>,

@@ -70,7 +70,6 @@ pub enum DrawReason {
 }
 
 impl Outcome {
-    /// Why the game is over, without the winner.
     pub fn reason(&self) -> &'static str {
         match self {
             Outcome::Decisive { .. } => "checkmate",

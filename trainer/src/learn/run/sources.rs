@@ -79,8 +79,8 @@ impl<S: GameSink> SplitGames<S> {
         })
     }
 
-    /// `seen` holds the identities of the games selected before, which are left out; those beyond a fraction are not
-    /// among them. An unreadable file is logged and skipped.
+    /// `seen` holds the games that earlier sources use: they are left out here. Games that an earlier `fraction` left out
+    /// are not in it. An unreadable file is logged and skipped.
     pub fn read(
         filter: &GameFilter<'_>,
         [train, validation]: [S; 2],
