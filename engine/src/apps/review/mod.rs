@@ -10,6 +10,7 @@ mod material;
 pub mod judgement;
 mod level;
 mod reasons;
+mod replies;
 mod positional;
 mod explanation;
 mod verdict;

@@ -4,11 +4,14 @@ use shakmaty::attacks::ray;
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square};
 
 use super::material::{balance, settled, value_of};
+use super::replies::Proof;
 
 /// Least gain of a line that has a reason, in centipawns.
 pub const GAIN: i32 = 100;
 /// A promotion after more plies has other causes.
 const PROMOTION_PLIES: usize = 8;
+/// Of a capture that wins later, only the exchange on its square is shown.
+const SHOWN_PLIES: usize = 8;
 
 /// What the first move of a line does. Squares are those of the pieces attacked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +32,10 @@ pub enum Motif {
     /// Attacks several pieces and takes one of them next.
     Fork {
         attacked: Vec<(Role, Square)>,
+    },
+    /// Takes a piece; the answer takes one of the same kind elsewhere.
+    Trades {
+        role: Role,
     },
     /// Takes a piece that is pinned to its king.
     Pin {
@@ -70,7 +77,7 @@ impl Motif {
         match self {
             Motif::Mate { .. } => "mate",
             Motif::Hanging { .. } => "undefended piece",
-            Motif::Takes { .. } => "winning capture",
+            Motif::Takes { .. } | Motif::Trades { .. } => "winning capture",
             Motif::Fork { .. } => "fork",
             Motif::Pin { .. } => "pin",
             Motif::Skewer { .. } => "skewer",
@@ -84,8 +91,9 @@ impl Motif {
     }
 }
 
-/// What the side to move achieves by `line`, and the plies until it is visible. `None` if nothing is proven. Taking back
-/// what `error`, the move before, has taken is no reason. Only with `mates` is a mate at the line's end forced.
+/// What the side to move achieves by `line` and against all other replies, and the plies until it is visible. `None` if
+/// nothing is proven. Taking back what `error`, the move before, has taken is no reason. Only with `mates` is a mate at
+/// the line's end forced.
 pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool) -> Option<(Motif, usize)> {
     let us = position.turn();
     let boards = positions(position, line);
@@ -102,20 +110,26 @@ pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool)
         GAIN + gained.map_or(0, value_of) + promoted.map_or(0, |role| value_of(role) - value_of(Role::Pawn));
     let won = won_after(&boards, least)?;
     // What is taken back at once belongs to the line.
-    let takes_back = |pair: &[Move]| pair[0].is_capture() && pair[1].to() == pair[0].to();
-    let plies = if won == 1 && line.get(..2).is_some_and(takes_back) { 2 } else { won };
-    let line = &line[..plies];
+    let exchange =
+        1 + line[1..].iter().take_while(|m| line[0].is_capture() && m.to() == line[0].to()).count();
+    let plies = if won == 1 { exchange } else { won };
     let is_back = error.map(|error| error.to()) == Some(line[0].to());
-    let motif = match (capture(position, line, least), gained) {
-        (Some(Motif::Hanging { taken, .. } | Motif::Takes { taken, .. }), Some(gained)) if is_back => {
-            Some(Motif::TakesBack { lost: taken, gained })
-        }
-        (motif, _) => motif,
-    };
-    let motif = motif
-        .or_else(|| promotion(line))
-        .or_else(|| attack(position, &boards, line))
-        .or_else(|| pinned(&boards, line))?;
+    // A line that wins late proves nothing about its first reply.
+    let proof = Proof { position, line: if plies <= SHOWN_PLIES { line } else { &line[..1] } };
+    if let Some(motif) = capture(&proof, &line[..plies], least) {
+        let motif = match (motif, gained) {
+            (Motif::Hanging { taken, .. } | Motif::Takes { taken, .. }, Some(gained)) if is_back => {
+                Motif::TakesBack { lost: taken, gained }
+            }
+            (motif, _) => motif,
+        };
+        let is_overload = matches!(motif, Motif::Overloaded { .. });
+        return Some((motif, if plies > SHOWN_PLIES && !is_overload { exchange } else { plies }));
+    }
+    let line = &line[..plies];
+    let motif = promotion(position, line)
+        .or_else(|| attack(&proof, &boards, line))
+        .or_else(|| pinned(&proof, &boards, line))?;
     Some((motif, plies))
 }
 
@@ -193,8 +207,8 @@ fn perpetual(boards: &[Chess]) -> Option<usize> {
     (1..=checks).find(|last| boards[..*last].iter().any(|earlier| is_same(earlier, &boards[*last])))
 }
 
-/// Soon, to a piece that stays.
-fn promotion(line: &[Move]) -> Option<Motif> {
+/// Soon, to a piece that stays, whatever the other side plays.
+fn promotion(position: &Chess, line: &[Move]) -> Option<Motif> {
     let at = line.iter().step_by(2).position(|m| m.promotion().is_some())?;
     let pawn = line[2 * at];
     let is_taken = line.get(2 * at + 1).is_some_and(|answer| answer.to() == pawn.to());
@@ -205,13 +219,15 @@ fn promotion(line: &[Move]) -> Option<Motif> {
             square = m.from()?;
         }
     }
-    (!is_taken && 2 * at < PROMOTION_PLIES).then_some(Motif::Promotion { by: square })
+    let is_soon = !is_taken && 2 * at < PROMOTION_PLIES;
+    (is_soon && Proof { position, line }.promotes(square, at + 1)).then_some(Motif::Promotion { by: square })
 }
 
 /// Of a line that begins with a capture.
-fn capture(position: &Chess, line: &[Move], least: i32) -> Option<Motif> {
+fn capture(proof: &Proof<'_>, line: &[Move], least: i32) -> Option<Motif> {
     let first = line.first()?;
-    let taken = first.capture()?;
+    let taken = first.capture().filter(|_| proof.wins(least))?;
+    let position = proof.position;
     let (board, us, on) = (position.board(), position.turn(), first.to());
     if let Some(motif) = overloaded(board, us, line) {
         return Some(motif);
@@ -220,11 +236,18 @@ fn capture(position: &Chess, line: &[Move], least: i32) -> Option<Motif> {
     after.play_unchecked(*first);
     let defended = after.legal_moves().into_iter().any(|m| m.is_capture() && m.to() == on);
     let is_pinned = pinned_pieces(board, !us).contains(on);
+    let trades = |answer: &Move| answer.capture() == Some(taken) && answer.to() != on;
+    let value = value_of(taken);
     match () {
         // The gain comes later in the line.
         _ if won_by(first, &after) < least => None,
-        _ if is_pinned && taken != Role::Pawn => Some(Motif::Pin { taken, on }),
-        _ if !defended && !after.is_check() => Some(Motif::Hanging { taken, on }),
+        _ if is_pinned && taken != Role::Pawn && proof.wins_at_once(value) => Some(Motif::Pin { taken, on }),
+        _ if line.get(1).is_some_and(trades) && !proof.wins_at_once(value) => {
+            Some(Motif::Trades { role: taken })
+        }
+        _ if !defended && !after.is_check() && proof.wins_at_once(value / 2) => {
+            Some(Motif::Hanging { taken, on })
+        }
         _ => Some(Motif::Takes { taken, on }),
     }
 }
@@ -246,27 +269,30 @@ fn overloaded(board: &Board, us: Color, line: &[Move]) -> Option<Motif> {
 }
 
 /// Of a line that takes at its third ply what it attacked at its first.
-fn attack(position: &Chess, boards: &[Chess], line: &[Move]) -> Option<Motif> {
+fn attack(proof: &Proof<'_>, boards: &[Chess], line: &[Move]) -> Option<Motif> {
     let [first, answer, second, ..] = line else { return None };
     second.capture()?;
-    if won_by(second, &boards[3]) < GAIN {
+    if won_by(second, &boards[3]) < GAIN || !proof.wins(GAIN) {
         return None;
     }
+    let position = proof.position;
     let us = position.turn();
     let board = boards[1].board();
     let target = second.to();
     let role = board.role_at(target).filter(|_| board.by_color(!us).contains(target));
     let by_mover = second.from() == Some(first.to());
     if by_mover {
-        if let Some(motif) = skewer(board, us, first.to(), answer, target) {
-            return Some(motif);
+        let skewered = skewer(board, us, first.to(), answer, target);
+        if let Some(Motif::Skewer { front, behind }) = skewered {
+            return proof.takes(&[front.1, behind.1]).then_some(Motif::Skewer { front, behind });
         }
         let attacked = forked(board, first.to());
         if attacked.len() > 1 && attacked.iter().any(|(_, square)| *square == target) {
-            return Some(Motif::Fork { attacked });
+            let squares: Vec<Square> = attacked.iter().map(|(_, square)| *square).collect();
+            return proof.takes(&squares).then_some(Motif::Fork { attacked });
         }
     }
-    let role = role?;
+    let role = role.filter(|_| proof.takes(&[target]))?;
     if let Some(motif) = discovered(position, first, second, board, (role, target)) {
         return Some(motif);
     }
@@ -344,7 +370,7 @@ fn is_trapped(position: &Chess, square: Square) -> bool {
 }
 
 /// Takes at the third ply a piece that could not move because of its king.
-fn pinned(boards: &[Chess], line: &[Move]) -> Option<Motif> {
+fn pinned(proof: &Proof<'_>, boards: &[Chess], line: &[Move]) -> Option<Motif> {
     let second = line.get(2)?;
     let taken = second.capture().filter(|role| *role != Role::Pawn)?;
     let position = &boards[1];
@@ -352,7 +378,9 @@ fn pinned(boards: &[Chess], line: &[Move]) -> Option<Motif> {
     let stays = line[1].from() != Some(on) && line[1].to() != on && !line[1].is_capture();
     (stays
         && won_by(second, &boards[3]) >= GAIN
-        && pinned_pieces(position.board(), position.turn()).contains(on))
+        && proof.wins(GAIN)
+        && pinned_pieces(position.board(), position.turn()).contains(on)
+        && proof.takes(&[on]))
     .then_some(Motif::Pin { taken, on })
 }
 
@@ -382,6 +410,7 @@ pub fn words(motif: &Motif) -> String {
         Motif::Mate { back_rank: false } => "leads to mate".to_owned(),
         Motif::Hanging { taken, on } => format!("takes the undefended {} on {on}", name(*taken)),
         Motif::Takes { taken, on } => format!("takes {} and wins material", piece(&(*taken, *on))),
+        Motif::Trades { role } => format!("exchanges the {}s and wins material", name(*role)),
         Motif::Fork { attacked } => {
             let names: Vec<String> = attacked.iter().map(piece).collect();
             let (last, others) = names.split_last().expect("a fork attacks two pieces");
@@ -512,9 +541,10 @@ mod tests {
 
     #[test]
     fn discovered_attacks() {
-        let fen = "3q4/7k/8/8/3N4/8/8/3RK3 w - - 0 1";
+        let fen = "3q2k1/8/8/8/8/3B4/8/3RK3 w - - 0 1";
         let attacked = (Role::Queen, Square::D8);
-        assert_eq!(motif(fen, "d4b3 h7g7 d1d8"), Some(Motif::Discovered { attacked }));
+        assert_eq!(motif(fen, "d3h7 g8h7 d1d8"), Some(Motif::Discovered { attacked }));
+        assert_eq!(motif("3q4/7k/8/8/3N4/8/8/3RK3 w - - 0 1", "d4b3 h7g7 d1d8"), None, "the queen can move");
         // The knight does not leave the rook's line.
         let aside = "3q4/7k/8/8/4N3/8/8/3RK3 w - - 0 1";
         assert_eq!(motif(aside, "d1d8"), Some(Motif::Hanging { taken: Role::Queen, on: Square::D8 }));
@@ -543,11 +573,13 @@ mod tests {
         let fen = "8/8/P7/4k3/8/8/8/4K3 w - - 0 1";
         assert_eq!(motif(fen, "a6a7 e5d6 a7a8q"), Some(Motif::Promotion { by: Square::A6 }));
         assert_eq!(motif("1r6/P3k3/8/8/8/8/8/4K3 w - - 0 1", "a7a8q b8a8"), None, "the queen is lost");
-        let fen = "8/8/8/8/P3k3/8/8/K7 w - - 0 1";
-        let soon = "a4a5 e4e5 a5a6 e5e6 a6a7 e6e7 a7a8q";
+        let fen = "8/8/8/8/P4k2/8/8/K7 w - - 0 1";
+        let soon = "a4a5 f4e5 a5a6 e5d6 a6a7 d6e6 a7a8q";
         assert_eq!(motif(fen, soon), Some(Motif::Promotion { by: Square::A4 }));
-        let late = "8/8/8/8/8/P3k3/8/K7 w - - 0 1";
-        assert_eq!(motif(late, &format!("a3a4 e3e4 {soon}")), None, "at the ninth ply");
+        let near = "8/8/8/8/P3k3/8/8/K7 w - - 0 1";
+        assert_eq!(motif(near, "a4a5 e4e5 a5a6 e5e6 a6a7 e6e7 a7a8q"), None, "the king is in time by d5");
+        let late = "8/8/8/8/8/P4k2/8/K7 w - - 0 1";
+        assert_eq!(motif(late, &format!("a3a4 f3f4 {soon}")), None, "at the ninth ply");
     }
 
     #[test]

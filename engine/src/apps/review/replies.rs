@@ -1,0 +1,147 @@
+//! What a move wins against every reply.
+
+use shakmaty::{Chess, Move, Position, Square};
+
+use super::material::{balance, settled, value_of};
+use super::reasons::GAIN;
+
+/// Of a side that is mated, or has no move.
+const LOST: i32 = -100_000;
+/// More moves of the winning side that a proof may contain before the captures at its end.
+const QUIET_MOVES: u32 = 1;
+/// Positions that one proof may visit.
+const MOST_POSITIONS: u32 = 4000;
+/// A pawn promotes even if a piece must be given for it.
+const FOR_PAWN: i32 = 200;
+
+/// Proves what the side to move wins, in centipawns, against all replies.
+pub struct Proof<'a> {
+    /// Before the move.
+    pub position: &'a Chess,
+    /// Its reply is the best known; what the line wins against it is seen in the line itself.
+    pub line: &'a [Move],
+}
+
+/// What a position must offer its side to move.
+struct Claim {
+    /// The balance before the first move.
+    start: i32,
+    least: i32,
+    left: u32,
+}
+
+impl Proof<'_> {
+    /// Whether at least so much is won after every reply, when all captures that pay are made.
+    pub fn wins(&self, least: i32) -> bool {
+        self.claim(least).holds(&self.after(), &[], self.line.get(1).copied(), QUIET_MOVES)
+    }
+
+    /// Whether so much is won by captures that follow every reply at once, even if the line gives some of it back.
+    pub fn wins_at_once(&self, least: i32) -> bool {
+        self.claim(least).holds(&self.after(), &[], None, 0)
+    }
+
+    /// Whether one of the pieces on `targets` falls after every reply, wherever it goes, or the reply loses as much
+    /// elsewhere. A pawn must fall itself.
+    pub fn takes(&self, targets: &[Square]) -> bool {
+        let after = self.after();
+        let values = targets.iter().filter_map(|square| after.board().role_at(*square)).map(value_of);
+        let least = values.filter(|value| *value > 0).min().unwrap_or(0);
+        let least = if least == GAIN { i32::MAX } else { least };
+        self.claim(least).holds(&after, targets, self.line.get(1).copied(), QUIET_MOVES)
+    }
+
+    /// Whether the pawn promotes against every reply, or only a piece can be given for it, with at most so many moves.
+    pub fn promotes(&self, pawn: Square, moves: usize) -> bool {
+        self.claim(GAIN).is_promotion_forced(self.position, pawn, self.line, moves)
+    }
+
+    fn claim(&self, least: i32) -> Claim {
+        Claim { start: balance(self.position), least, left: MOST_POSITIONS }
+    }
+
+    fn after(&self) -> Chess {
+        played(self.position, self.line[0])
+    }
+}
+
+impl Claim {
+    /// After every reply but `seen`, at once or after so many more moves.
+    fn holds(&mut self, after: &Chess, targets: &[Square], seen: Option<Move>, moves: u32) -> bool {
+        let replies = after.legal_moves();
+        let is_answered = |reply: &Move| {
+            let next = played(after, *reply);
+            let targets: Vec<Square> = targets.iter().map(|square| moved(*square, *reply)).collect();
+            self.is_met(&next, &targets)
+                || moves > 0
+                    && next
+                        .legal_moves()
+                        .iter()
+                        .any(|m| self.left > 0 && self.holds(&played(&next, *m), &targets, None, moves - 1))
+        };
+        !replies.is_empty() && replies.iter().filter(|reply| Some(**reply) != seen).all(is_answered)
+    }
+
+    /// By captures, or by mate.
+    fn is_met(&mut self, position: &Chess, targets: &[Square]) -> bool {
+        self.left = self.left.saturating_sub(1);
+        let is_taken =
+            |m: &Move| targets.contains(&m.to()) && -settled(&played(position, *m)) - self.start >= GAIN;
+        position.capture_moves().iter().any(is_taken)
+            || best_of(position).saturating_sub(self.start) >= self.least
+    }
+
+    /// The side to move plays `plan` or moves the pawn.
+    fn is_promotion_forced(&mut self, position: &Chess, pawn: Square, plan: &[Move], moves: usize) -> bool {
+        if moves == 0 || self.left == 0 {
+            return false;
+        }
+        let legal = position.legal_moves();
+        let planned = plan.first().copied().filter(|m| legal.contains(m));
+        let own = legal.iter().copied().filter(|m| m.from() == Some(pawn) && Some(*m) != planned);
+        planned.into_iter().chain(own).any(|m| {
+            let after = played(position, m);
+            if after.is_checkmate() || m.promotion().is_some() && m.from() == Some(pawn) {
+                return after.is_checkmate() || self.holds(&after, &[], None, 0);
+            }
+            let pawn = moved(pawn, m);
+            let replies = after.legal_moves();
+            !replies.is_empty()
+                && replies.into_iter().all(|reply| {
+                    self.left = self.left.saturating_sub(1);
+                    let next = played(&after, reply);
+                    if reply.to() == pawn {
+                        return best_of(&next) - self.start >= FOR_PAWN;
+                    }
+                    let plan = if plan.get(1) == Some(&reply) { &plan[2..] } else { &[] };
+                    self.is_promotion_forced(&next, pawn, plan, moves - 1)
+                })
+        })
+    }
+}
+
+fn played(position: &Chess, m: Move) -> Chess {
+    let mut next = position.clone();
+    next.play_unchecked(m);
+    next
+}
+
+/// Where a piece stands after a move that may be its own.
+fn moved(square: Square, m: Move) -> Square {
+    if m.from() == Some(square) { m.to() } else { square }
+}
+
+/// The balance of the side to move once it has taken what pays, left a check or given mate.
+fn best_of(position: &Chess) -> i32 {
+    let legal = position.legal_moves();
+    if legal.is_empty() {
+        return LOST;
+    }
+    if legal.iter().any(|m| played(position, *m).is_checkmate()) {
+        return -LOST;
+    }
+    match position.is_check() {
+        true => legal.iter().map(|m| -settled(&played(position, *m))).max().unwrap_or(LOST),
+        false => settled(position),
+    }
+}
