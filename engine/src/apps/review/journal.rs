@@ -243,12 +243,13 @@ impl Journal {
 }
 
 impl JournalRecord {
-    /// `None` if a move is illegal.
+    /// `None` if a move is illegal, or if the record is of two kinds of search.
     fn read(&self, position: &Game, evidence: &mut Evidence) -> Option<()> {
         let moves = match (&self.without, &self.only) {
-            (Some(word), _) => Moves::Without(position.parse_uci(word).ok()?),
-            (_, Some(word)) => Moves::Only(position.parse_uci(word).ok()?),
-            _ => Moves::All,
+            (Some(word), None) => Moves::Without(position.parse_uci(word).ok()?),
+            (None, Some(word)) => Moves::Only(position.parse_uci(word).ok()?),
+            (None, None) => Moves::All,
+            (Some(_), Some(_)) => return None,
         };
         let lines: Option<Vec<JudgedLine>> = self.lines.iter().map(|line| line.read(position)).collect();
         evidence.known = self.known.map(|white| PositionValue { white, mate: None });
@@ -355,10 +356,13 @@ mod tests {
         let line = |pv: &str| {
             format!("{{\"game\":0,\"ply\":0,\"level\":0,\"lines\":[{{\"white\":1,\"pv\":\"{pv}\"}}]}}")
         };
+        let kind = |fields: &str| line("e2e4").replace("\"lines\"", &format!("{fields}\"lines\""));
+        let both = "\"without\":\"d2d4\",\"only\":\"e2e4\",";
         for (text, bad) in [
             ("nonsense\n".to_owned(), 1),
             (format!("{head}\n{}\nx\n", line("e2e4")), 3),
             (format!("{head}\n{}\n", line("e2e5")), 2),
+            (format!("{head}\n{}\n{}\n", kind("\"only\":\"e2e4\","), kind(both)), 3),
             (format!("{head}\n{}\n", line("").replace("\"ply\":0", "\"ply\":7")), 2),
             (format!("\n{head}\n"), 2),
         ] {
@@ -369,6 +373,17 @@ mod tests {
                 "{text}: {error:?}"
             );
         }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_journal_of_another_version_is_refused() {
+        let path = path("version");
+        let key = ReviewKey::new(b"", String::new());
+        let older = ReviewKey { format: "philidor-review/2".to_owned(), ..key.clone() };
+        std::fs::write(&path, serde_json::to_string(&older).unwrap() + "\n").unwrap();
+        let error = Journal::open(&path, &key, true, &[game()]).err().map(|error| error.to_string());
+        assert!(error.as_ref().is_some_and(|error| error.contains("by another version")), "{error:?}");
         std::fs::remove_file(&path).unwrap();
     }
 }
