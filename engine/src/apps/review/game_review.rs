@@ -377,6 +377,16 @@ mod tests {
         assert_eq!(class(28.0, Some(30.0)), Class::Good, "2. e4 loses as much");
         assert_eq!(class(28.0, Some(10.0)), Class::Best);
         assert_eq!(class(38.0, None), Class::Inaccuracy);
+        // Compared once, a mistake stays one when the position is searched deeper and the budget ends.
+        for deeper in ["e2e4", "d2d4"] {
+            let best = [("e2e4", 52.0), ("e7e5", 50.0), ("e2e4", 50.0), ("g8f6", 28.0)];
+            let mut found = searches(game, 2, &best, &[52.0, 50.0, 20.0, 28.0]);
+            compare(&mut found[2], 1);
+            let mut line = found[2].found(SearchKey::all(1)).unwrap()[0].clone();
+            line.pv = vec![positions_of(game)[2].parse_uci(deeper).unwrap()];
+            found[2].add(SearchKey::all(2), vec![line]);
+            assert_eq!(GameReview::new(game, &found, None).moves[2].class, Class::Mistake, "{deeper}");
+        }
         // With 2. e4 refuted at the last level, 2. g4 stands alone; no search without it has settled that.
         let best = [("e2e4", 52.0), ("e7e5", 50.0), ("e2e4", 50.0), ("g8f6", 45.0)];
         let mut found = searches(game, 3, &best, &[52.0, 50.0, 20.0, 45.0]);

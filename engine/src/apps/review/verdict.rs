@@ -162,9 +162,9 @@ impl Verdicts {
         let mildest: Option<Vec<Judgement>> = errors.collect();
         let mildest = mildest.filter(|_| self.level(ply) > 0);
         let mildest = mildest.and_then(|all| all.into_iter().min_by_key(|judged| judged.mark));
+        // A comparison that has been made still stands when the position before is searched deeper.
         let is_allowed = |judged: &Judgement| {
-            judged.mark == Some(Mark::Inaccuracy)
-                || self.missing(ply, judged.mark, self.levels[ply].max(COMPARED)).is_none()
+            judged.mark == Some(Mark::Inaccuracy) || self.missing(ply, judged.mark, COMPARED).is_none()
         };
         Some(mildest.filter(is_allowed).unwrap_or(Judgement::of(Class::Unclear)))
     }
@@ -198,9 +198,14 @@ impl Verdicts {
     /// next. `None` if they have been, or if the move seems no error.
     pub fn comparison(&self, ply: usize) -> Option<(Move, u32)> {
         self.better(ply).filter(|_| self.level(ply) > 0)?;
-        let levels = [COMPARED, CONFIRMED].map(|level| self.levels[ply].max(level));
+        let levels = [COMPARED, CONFIRMED].map(|level| self.due(ply, level));
         let mark = self.judgement(ply, self.by_level.len() as u32 - 1)?.mark;
         levels.into_iter().find_map(|level| Some((self.missing(ply, mark, level)?, level)))
+    }
+
+    /// The level of searches after a move that are to weigh as much as the deepest search before it, and at least `level`.
+    fn due(&self, ply: usize, level: u32) -> u32 {
+        self.levels[ply].max(level)
     }
 
     /// The best move, if the comparison with it at that level is incomplete: the position after the move played or that
@@ -218,7 +223,7 @@ impl Verdicts {
 
     /// Whether a move that is no error has been compared with another by searches of the positions after both.
     fn is_acquitted(&self, ply: usize) -> bool {
-        let level = self.levels[ply].max(CONFIRMED);
+        let level = self.due(ply, CONFIRMED);
         self.levels[ply + 1] >= level && self.after[ply].iter().any(|(_, of, _)| *of >= level)
     }
 
