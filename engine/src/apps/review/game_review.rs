@@ -387,6 +387,13 @@ mod tests {
             found[2].add(SearchKey::all(2), vec![line]);
             assert_eq!(GameReview::new(game, &found, None).moves[2].class, Class::Mistake, "{deeper}");
         }
+        // A comparison that found 2. e4 as bad proves nothing against 2. g4.
+        let best = [("e2e4", 52.0), ("e7e5", 50.0), ("e2e4", 50.0), ("g8f6", 28.0)];
+        let mut found = searches(game, 4, &best, &[52.0, 50.0, 20.0, 28.0]);
+        let mut line = found[2].found(SearchKey::all(1)).unwrap()[0].clone();
+        line.value.white = 30.0;
+        found[2].add(SearchKey { level: 1, moves: Moves::Only(line.pv[0]) }, vec![line]);
+        assert_eq!(GameReview::new(game, &found, None).moves[2].class, Class::Unclear);
         // With 2. e4 refuted at the last level, 2. g4 stands alone; no search without it has settled that.
         let best = [("e2e4", 52.0), ("e7e5", 50.0), ("e2e4", 50.0), ("g8f6", 45.0)];
         let mut found = searches(game, 3, &best, &[52.0, 50.0, 20.0, 45.0]);

@@ -209,7 +209,8 @@ impl Verdicts {
     }
 
     /// The best move, if the comparison with it at that level is incomplete: the position after the move played or that
-    /// after the best move lacks a search. A search after any other move will do, if it shows an error as large as `mark`.
+    /// after the best move lacks a search. A search after any other move will do, if it shows an error as large as `mark`,
+    /// and so must one after the best move that is less deep than those of the position before.
     fn missing(&self, ply: usize, mark: Option<Mark>, level: u32) -> Option<Move> {
         let best = *self.verdict(ply)?.line.first()?;
         let (after, mover) = (self.verdict(ply + 1)?.value, self.games[ply].turn());
@@ -217,7 +218,8 @@ impl Verdicts {
             let found = judge_error(value, &after, mover, self.thresholds).map(|(mark, _)| mark);
             *of >= level && found >= mark
         };
-        let is_compared = self.is_searched_after(ply, best, level) || self.after[ply].iter().any(proves);
+        let is_compared =
+            self.is_searched_after(ply, best, self.due(ply, level)) || self.after[ply].iter().any(proves);
         (self.levels[ply + 1] < level || !is_compared).then_some(best)
     }
 
