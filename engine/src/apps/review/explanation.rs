@@ -78,7 +78,9 @@ impl Error<'_> {
     /// blunder is about.
     fn missed(&self, answer: &[Move], best: &[Move], mates: bool) -> Option<Explanation> {
         let (motif, text) = reason_in_words(self.position, self.last, best, mates)?;
-        if let Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } = motif {
+        if let Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } | Motif::Trades { role: taken } =
+            motif
+        {
             let on = best[0].to();
             let boards = positions(&self.after(), answer);
             let is_taken_later = (1..answer.len()).step_by(2).take(STILL).any(|ply| {
@@ -106,7 +108,7 @@ impl Error<'_> {
         match motif {
             Motif::Mate { .. } | Motif::Promotion { .. } | Motif::Fork { .. } => true,
             _ if is_answer_to_best => false,
-            Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } => {
+            Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } | Motif::Trades { role: taken } => {
                 let is_small = *taken == Role::Pawn;
                 !(is_small && self.mark == Mark::Blunder || self.is_taken_anyway(answer[0], best, is_small))
             }
@@ -115,7 +117,7 @@ impl Error<'_> {
     }
 
     /// Whether what the answer takes is taken after the best move, too: in its line, or if another promotion of the same
-    /// pawn is best. What is `small` must be safe from the answer there.
+    /// pawn is best. Something `small` also counts as taken if the answer still wins it there.
     fn is_taken_anyway(&self, answer: Move, best: &[Move], small: bool) -> bool {
         let Some(first) = best.first() else { return false };
         let boards = positions(self.position, best);

@@ -66,7 +66,8 @@ pub enum Motif {
     /// The opponent takes back a piece that took one of less value.
     TakesBack {
         lost: Role,
-        gained: Role,
+        /// `None` if the exchange goes on, so that more is taken.
+        gained: Option<Role>,
     },
     Perpetual,
 }
@@ -119,7 +120,7 @@ pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool)
     if let Some(motif) = capture(&proof, &line[..plies], least) {
         let motif = match (motif, gained) {
             (Motif::Hanging { taken, .. } | Motif::Takes { taken, .. }, Some(gained)) if is_back => {
-                Motif::TakesBack { lost: taken, gained }
+                Motif::TakesBack { lost: taken, gained: (exchange == 1).then_some(gained) }
             }
             (motif, _) => motif,
         };
@@ -426,7 +427,10 @@ pub fn words(motif: &Motif) -> String {
             format!("overloads {}, which alone defends {}, too", piece(defender), piece(left))
         }
         Motif::Promotion { by } => format!("lets the pawn on {by} promote"),
-        Motif::TakesBack { lost, gained } => format!("takes back, a {} for a {}", name(*lost), name(*gained)),
+        Motif::TakesBack { lost, gained: Some(gained) } => {
+            format!("takes back, a {} for a {}", name(*lost), name(*gained))
+        }
+        Motif::TakesBack { gained: None, .. } => "takes back and wins material".to_owned(),
         Motif::Perpetual => "gives perpetual check".to_owned(),
     }
 }
@@ -583,6 +587,14 @@ mod tests {
     }
 
     #[test]
+    fn what_is_answered_by_mate_is_not_won() {
+        // The fork wins the queen, but then the rook mates on b1, unless the king has a way out.
+        let line = "d5c7 e8d7 c7a8";
+        assert_eq!(motif("q3k3/8/8/3N4/8/8/1r3PPP/6K1 w - - 0 1", line), None);
+        assert!(matches!(motif("q3k3/8/8/3N4/8/7P/1r3PP1/6K1 w - - 0 1", line), Some(Motif::Fork { .. })));
+    }
+
+    #[test]
     fn perpetual_checks() {
         let fen = "6k1/6p1/8/7Q/8/8/q4PPP/6K1 w - - 0 1";
         assert_eq!(reason_of(fen, "h5e8 g8h7 e8h5 h7g8"), Some((Motif::Perpetual, 4)));
@@ -594,8 +606,22 @@ mod tests {
     fn a_piece_that_took_a_smaller_one_is_taken_back() {
         let game = Game::from_fen("6kR/8/8/8/8/8/8/4K3 b - - 0 1").unwrap();
         let line = [game.parse_uci("g8h8").unwrap()];
-        let back = Motif::TakesBack { lost: Role::Rook, gained: Role::Knight };
+        let back = Motif::TakesBack { lost: Role::Rook, gained: Some(Role::Knight) };
         assert_eq!(reason(game.position(), error(Role::Knight, Square::H8), &line, true), Some((back, 1)));
+        // The queen took a pawn; the rook that takes it falls, too.
+        let game = Game::from_fen("r4rB1/pp1k1pQ1/2p1pP2/3p4/P2q4/7P/2P2RP1/5RK1 w - - 0 29").unwrap();
+        let mut after = game.clone();
+        after.play(game.parse_uci("g7f7").unwrap());
+        let taken = after.parse_uci("f8f7").unwrap();
+        let mut rest = after.clone();
+        rest.play(taken);
+        let line = [taken, rest.parse_uci("g8f7").unwrap()];
+        let back = Motif::TakesBack { lost: Role::Queen, gained: None };
+        assert_eq!(
+            reason(after.position(), error(Role::Pawn, Square::F7), &line, true),
+            Some((back.clone(), 2))
+        );
+        assert_eq!(words(&back), "takes back and wins material");
     }
 
     #[test]

@@ -7,11 +7,11 @@ use super::reasons::GAIN;
 
 /// Of a side that is mated, or has no move.
 const LOST: i32 = -100_000;
-/// More moves of the winning side that a proof may contain before the captures at its end.
+/// Moves that the winning side may make after its first one, before it captures.
 const QUIET_MOVES: u32 = 1;
 /// Positions that one proof may visit.
 const MOST_POSITIONS: u32 = 4000;
-/// A pawn promotes even if a piece must be given for it.
+/// What the side that stops a pawn must lose for it at least, in centipawns.
 const FOR_PAWN: i32 = 200;
 
 /// Proves what the side to move wins, in centipawns, against all replies.
@@ -27,6 +27,7 @@ struct Claim {
     /// The balance before the first move.
     start: i32,
     least: i32,
+    /// Positions that the proof may still visit.
     left: u32,
 }
 
@@ -51,7 +52,7 @@ impl Proof<'_> {
         self.claim(least).holds(&after, targets, self.line.get(1).copied(), QUIET_MOVES)
     }
 
-    /// Whether the pawn promotes against every reply, or only a piece can be given for it, with at most so many moves.
+    /// Whether the pawn promotes against every reply within so many moves, or a piece must be given for it.
     pub fn promotes(&self, pawn: Square, moves: usize) -> bool {
         self.claim(GAIN).is_promotion_forced(self.position, pawn, self.line, moves)
     }
@@ -66,7 +67,7 @@ impl Proof<'_> {
 }
 
 impl Claim {
-    /// After every reply but `seen`, at once or after so many more moves.
+    /// Whether the claim is met after every reply but `seen`, at once or after so many more moves.
     fn holds(&mut self, after: &Chess, targets: &[Square], seen: Option<Move>, moves: u32) -> bool {
         let replies = after.legal_moves();
         let is_answered = |reply: &Move| {
@@ -82,13 +83,19 @@ impl Claim {
         !replies.is_empty() && replies.iter().filter(|reply| Some(**reply) != seen).all(is_answered)
     }
 
-    /// By captures, or by mate.
+    /// Whether the side to move has what is claimed, or gets it by a capture that allows no mate in one, or by mate.
     fn is_met(&mut self, position: &Chess, targets: &[Square]) -> bool {
         self.left = self.left.saturating_sub(1);
-        let is_taken =
-            |m: &Move| targets.contains(&m.to()) && -settled(&played(position, *m)) - self.start >= GAIN;
-        position.capture_moves().iter().any(is_taken)
-            || best_of(position).saturating_sub(self.start) >= self.least
+        let (start, least) = (self.start, self.least);
+        let pays = |m: &Move, least: i32| {
+            let after = played(position, *m);
+            (-settled(&after)).saturating_sub(start) >= least && !has_mate_in_one(&after)
+        };
+        position.capture_moves().iter().any(|m| targets.contains(&m.to()) && pays(m, GAIN))
+            || best_of(position).saturating_sub(start) >= least
+                && (has_mate_in_one(position)
+                    || !position.is_check() && balance(position).saturating_sub(start) >= least
+                    || position.legal_moves().iter().any(|m| pays(m, least)))
     }
 
     /// The side to move plays `plan` or moves the pawn.
@@ -137,11 +144,15 @@ fn best_of(position: &Chess) -> i32 {
     if legal.is_empty() {
         return LOST;
     }
-    if legal.iter().any(|m| played(position, *m).is_checkmate()) {
+    if has_mate_in_one(position) {
         return -LOST;
     }
     match position.is_check() {
         true => legal.iter().map(|m| -settled(&played(position, *m))).max().unwrap_or(LOST),
         false => settled(position),
     }
+}
+
+fn has_mate_in_one(position: &Chess) -> bool {
+    position.legal_moves().iter().any(|m| played(position, *m).is_checkmate())
 }
