@@ -150,6 +150,7 @@ commands() {
     lane_step python3 scripts/gauntlet.py --self-test
     lane_step python3 scripts/clocks.py --self-test
     lane_step python3 scripts/tune.py --self-test
+    lane_step python3 scripts/move_loss.py --self-test
     lane_step python3 scripts/review_level.py --self-test
     lane_step timeout 300 python3 tests/clients/python_chess.py
     lane_step timeout 120 python3 tests/clients/analyse_example.py
