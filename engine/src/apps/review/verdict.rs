@@ -209,8 +209,8 @@ impl Verdicts {
     }
 
     /// The best move, if the comparison with it at that level is incomplete: the position after the move played or that
-    /// after the best move lacks a search. A search after any other move will do, if it shows an error as large as `mark`,
-    /// and so must one after the best move that is less deep than those of the position before.
+    /// after the best move lacks a search. Of searches after other moves, and of those after the best move that are less
+    /// deep than the position's own, only one that shows an error as large as `mark` counts.
     fn missing(&self, ply: usize, mark: Option<Mark>, level: u32) -> Option<Move> {
         let best = *self.verdict(ply)?.line.first()?;
         let (after, mover) = (self.verdict(ply + 1)?.value, self.games[ply].turn());
