@@ -99,7 +99,7 @@ impl PositionValue {
         side.fold_wb(self.white, 100.0 - self.white)
     }
 
-    /// The value of the position before `mover`'s move: a mate by the mover takes this move, too.
+    /// Turns the value after `mover`'s move into the value before it, where a mate by the mover takes one move more.
     pub fn before(self, mover: Color) -> PositionValue {
         let longer =
             |mate: JudgedMate| JudgedMate { moves: mate.moves + u32::from(mate.winner == mover), ..mate };

@@ -85,7 +85,7 @@ pub struct Verdicts {
     by_level: Vec<Vec<Option<Verdict>>>,
     /// The level of each position's deepest search.
     levels: Vec<u32>,
-    /// For each position, [`Evidence::searched_after`].
+    /// By position, the searches after its moves: see [`Evidence::searched_after`].
     after: Vec<Vec<(Move, u32, PositionValue)>>,
     /// Plies up to the last position of the opening book.
     book: usize,

@@ -79,8 +79,8 @@ impl<S: GameSink> SplitGames<S> {
         })
     }
 
-    /// `seen` holds the games that earlier sources use: they are left out here. Games that an earlier `fraction` left out
-    /// are not in it. An unreadable file is logged and skipped.
+    /// Leaves out the games in `seen`, those of earlier sources, and adds its own to it. An unreadable file is logged and
+    /// skipped.
     pub fn read(
         filter: &GameFilter<'_>,
         [train, validation]: [S; 2],
