@@ -109,14 +109,14 @@ def kept_lines(path):
 
 
 class Progress:
-    def __init__(self, what, total, done=0):
-        self.what, self.total, self.first, self.began, self.shown = what, total, done, time.monotonic(), 0.0
+    def __init__(self, what, total):
+        self.what, self.total, self.began, self.shown = what, total, time.monotonic(), 0.0
 
     def show(self, done):
         passed = time.monotonic() - self.began
         if passed - self.shown > 5:
-            self.shown, rate = passed, (done - self.first) / passed
-            left = (self.total - done) / rate if rate else 0
+            self.shown, rate = passed, done / passed
+            left = (self.total - done) / rate
             print(f"{self.what}: {done} of {self.total}, {rate:.1f}/s, {left:.0f} s left", file=sys.stderr, flush=True)
 
 
@@ -220,7 +220,7 @@ def main():
     players = [match.player(None, command, ["Threads=1", "Hash=64", *options])
                for command, options in ((arguments.first, arguments.first_options),
                                         (arguments.second, arguments.second_options))]
-    judge = match.player(None, arguments.judge, []).command
+    judge = match.player(None, arguments.judge, [])
     games, boards = {}, {}
     for game, board in positions(chess, arguments.games, arguments.positions, arguments.each, arguments.seed):
         key = digest(board.root().fen(), [move.uci() for move in board.move_stack])
@@ -236,8 +236,8 @@ def main():
                      for what, path, name in zip(zip(players, nodes), paths, ("first", "second")))
     differ = [key for key in boards if first[key] != second[key]]
     wanted = {(key, move): boards[key] for key in differ for move in (first[key], second[key])}
-    judged_by = digest(hashlib.sha256(Path(judge).read_bytes()).hexdigest(), arguments.depth)
-    values = judged(chess, judge, arguments.depth, wanted, arguments.folder / f"values-{judged_by}.tsv")
+    path = arguments.folder / f"values-{digest(identity(judge), arguments.depth)}.tsv"
+    values = judged(chess, judge.command, arguments.depth, wanted, path)
     differences = [values[key, second[key]] - values[key, first[key]] if first[key] != second[key] else 0.0
                    for key in boards]
     mean, error = summary([games[key] for key in boards], differences)
@@ -245,12 +245,8 @@ def main():
           f"{len(differ)} of {len(boards)} moves differ")
 
 
-def stop(*_):
-    raise KeyboardInterrupt
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         main()
     except KeyboardInterrupt:

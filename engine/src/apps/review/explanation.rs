@@ -9,6 +9,7 @@ use super::material::{balance, settled, value_of};
 use super::positional::change;
 use super::reasons::{GAIN, Motif, exchange, positions, reason, won_by, words};
 use super::replies::Proof;
+use crate::chess::position::played;
 
 /// Moves of the side that erred in which it may still take what it seems to have missed.
 const STILL: usize = 2;
@@ -48,9 +49,7 @@ impl Error<'_> {
     }
 
     fn after(&self) -> Chess {
-        let mut after = self.position.clone();
-        after.play_unchecked(self.m);
-        after
+        played(self.position, self.m)
     }
 
     fn stalemate(&self) -> Option<Explanation> {
@@ -146,8 +145,7 @@ impl Error<'_> {
             return None;
         }
         let best_san = SanPlus::from_move(self.position.clone(), best);
-        let mut after = self.position.clone();
-        after.play_unchecked(best);
+        let after = played(self.position, best);
         // The answer may only be put off, or be good there too.
         let is_same =
             |reply: Move| reply.to() == answer.to() && (answer.is_capture() || reply.from() == answer.from());
@@ -162,8 +160,7 @@ impl Error<'_> {
         let Some(m) = after.legal_moves().into_iter().find(same) else {
             return Some(format!("After {best_san} this is not possible."));
         };
-        let mut taken = after.clone();
-        taken.play_unchecked(m);
+        let taken = played(&after, m);
         let lost = exchange(&taken, m.to()) - m.capture().map_or(0, value_of);
         // Other captures may make up for it.
         let lost = lost.min(settled(&taken) + balance(&after));

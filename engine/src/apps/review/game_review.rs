@@ -12,7 +12,7 @@ use super::material::Phase;
 use super::verdict::Verdicts;
 use crate::chess::openings::{LONGEST_LINE, Opening, opening_of};
 use crate::chess::pgn::PgnGame;
-use crate::chess::position::Game;
+use crate::chess::position::{Game, played};
 
 /// In plies.
 pub const LINE_LENGTH: usize = 10;
@@ -162,8 +162,7 @@ fn reviewed_move(verdicts: &Verdicts, ply: usize, side: Option<Color>) -> Option
         let error = Error { position, last, m, mark, is_mated: mates(!mover, &after.value) };
         error.explain(&after.line, &before.line, mates(mover, &before.value))
     });
-    let mut next = position.clone();
-    next.play_unchecked(m);
+    let next = played(position, m);
     let answer = numbered(&next, &sans(&next, after.line.get(..LINE_LENGTH).unwrap_or(&after.line)));
     let (before, after) = (before.value, after.value);
     Some(ReviewedMove {

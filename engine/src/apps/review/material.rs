@@ -2,6 +2,8 @@
 
 use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role};
 
+use crate::chess::position::played;
+
 /// In plies.
 const CAPTURES: u32 = 8;
 /// A sacrifice gives up more, in centipawns.
@@ -44,9 +46,7 @@ fn quiescence(position: &Chess, mut alpha: i32, beta: i32, plies: u32) -> i32 {
     let mut captures = position.capture_moves();
     captures.sort_by_key(|m| (-m.capture().map_or(0, value_of), value_of(m.role())));
     for m in captures {
-        let mut next = position.clone();
-        next.play_unchecked(m);
-        best = best.max(-quiescence(&next, -beta, -alpha, plies - 1));
+        best = best.max(-quiescence(&played(position, m), -beta, -alpha, plies - 1));
         alpha = alpha.max(best);
         if alpha >= beta {
             break;
@@ -59,8 +59,7 @@ fn quiescence(position: &Chess, mut alpha: i32, beta: i32, plies: u32) -> i32 {
 /// than the move that keeps the most. A move that only takes less than it could is no sacrifice.
 pub fn is_sacrifice(position: &Chess, m: Move) -> bool {
     let after = |m| {
-        let mut next = position.clone();
-        next.play_unchecked(m);
+        let next = played(position, m);
         if next.is_checkmate() { BOUND } else { -settled(&next) }
     };
     let kept = after(m);

@@ -5,6 +5,7 @@ use shakmaty::{Bitboard, Board, Chess, Color, File, Move, Position, Rank, Role, 
 use super::judgement::Mark;
 use super::material::{balance, settled};
 use super::reasons::positions;
+use crate::chess::position::played;
 
 /// Only what is visible after so few plies is a reason: later moves of a line are less certain.
 const VISIBLE: usize = 6;
@@ -80,8 +81,7 @@ pub fn change(
     if mark != Mark::Inaccuracy {
         return None;
     }
-    let mut after = position.clone();
-    after.play_unchecked(error);
+    let after = played(position, error);
     let boards = positions(&after, answer.get(..VISIBLE).unwrap_or(answer));
     let other = positions(position, best);
     let end = (1..boards.len()).rev().find(|ply| is_quiet(&boards[*ply]))?;

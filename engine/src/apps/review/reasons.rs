@@ -5,6 +5,7 @@ use shakmaty::{Bitboard, Board, Chess, Color, Move, Position, Role, Square};
 
 use super::material::{balance, settled, value_of};
 use super::replies::Proof;
+use crate::chess::position::played;
 
 /// Least gain of a line that has a reason, in centipawns.
 pub const GAIN: i32 = 100;
@@ -92,9 +93,9 @@ impl Motif {
     }
 }
 
-/// What the side to move achieves by `line` and against all other replies, and the plies until it is visible. `None` if
-/// nothing is proven. Taking back what `error`, the move before, has taken is no reason. Only with `mates` is a mate at
-/// the line's end forced.
+/// What the side to move achieves by `line` and against all other replies, and the number of plies until the line shows
+/// it; `None` if nothing is proven. Getting back only what `error`, the move before, took proves nothing. A mate at the
+/// line's end counts as forced only with `mates`.
 pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool) -> Option<(Motif, usize)> {
     let us = position.turn();
     let boards = positions(position, line);
@@ -139,9 +140,7 @@ pub fn exchange(position: &Chess, on: Square) -> i32 {
     let captures = position.capture_moves().into_iter().filter(|m| m.to() == on);
     let cost = |m: &Move| if m.role() == Role::King { i32::MAX } else { value_of(m.role()) };
     let Some(m) = captures.min_by_key(cost) else { return 0 };
-    let mut next = position.clone();
-    next.play_unchecked(m);
-    (m.capture().map_or(0, value_of) - exchange(&next, on)).max(0)
+    (m.capture().map_or(0, value_of) - exchange(&played(position, m), on)).max(0)
 }
 
 /// What a capture wins on its square; `after` is the position after it.
@@ -153,9 +152,7 @@ pub fn won_by(m: &Move, after: &Chess) -> i32 {
 pub fn positions(position: &Chess, line: &[Move]) -> Vec<Chess> {
     let mut boards = vec![position.clone()];
     for m in line {
-        let mut next = boards[boards.len() - 1].clone();
-        next.play_unchecked(*m);
-        boards.push(next);
+        boards.push(played(&boards[boards.len() - 1], *m));
     }
     boards
 }
@@ -233,8 +230,7 @@ fn capture(proof: &Proof<'_>, line: &[Move], least: i32) -> Option<Motif> {
     if let Some(motif) = overloaded(board, us, line) {
         return Some(motif);
     }
-    let mut after = position.clone();
-    after.play_unchecked(*first);
+    let after = played(position, *first);
     let defended = after.legal_moves().into_iter().any(|m| m.is_capture() && m.to() == on);
     let is_pinned = pinned_pieces(board, !us).contains(on);
     let trades = |answer: &Move| answer.capture() == Some(taken) && answer.to() != on;
@@ -359,11 +355,8 @@ fn is_trapped(position: &Chess, square: Square) -> bool {
     let board = position.board();
     let us = position.turn();
     let Some(role) = board.role_at(square).filter(|role| value_of(*role) >= 300) else { return false };
-    let is_lost = |m: &Move| {
-        let mut next = position.clone();
-        next.play_unchecked(*m);
-        exchange(&next, m.to()) - m.capture().map_or(0, value_of) >= 2 * GAIN
-    };
+    let is_lost =
+        |m: &Move| exchange(&played(position, *m), m.to()) - m.capture().map_or(0, value_of) >= 2 * GAIN;
     let own: Vec<Move> = position.legal_moves().into_iter().filter(|m| m.from() == Some(square)).collect();
     let is_pinned = pinned_pieces(board, us).contains(square);
     let stays_lost = position.clone().swap_turn().is_ok_and(|theirs| exchange(&theirs, square) >= 2 * GAIN);

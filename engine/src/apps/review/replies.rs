@@ -4,8 +4,10 @@ use shakmaty::{Chess, Move, Position, Square};
 
 use super::material::{balance, settled, value_of};
 use super::reasons::GAIN;
+use crate::chess::mates::mate_in_one;
+use crate::chess::position::played;
 
-/// Of a side that is mated, or has no move.
+/// The balance of a side that is mated or has no move.
 const LOST: i32 = -100_000;
 /// Moves that the winning side may make after its first one, before it captures.
 const QUIET_MOVES: u32 = 1;
@@ -14,7 +16,7 @@ const MOST_POSITIONS: u32 = 4000;
 /// What the side that stops a pawn must lose for it at least, in centipawns.
 const FOR_PAWN: i32 = 200;
 
-/// Proves what the side to move wins, in centipawns, against all replies.
+/// A move of the side to move, of which is proven what it wins against every reply, in centipawns.
 pub struct Proof<'a> {
     /// Before the move.
     pub position: &'a Chess,
@@ -42,8 +44,8 @@ impl Proof<'_> {
         self.claim(least).holds(&self.after(), &[], None, 0)
     }
 
-    /// Whether one of the pieces on `targets` falls after every reply, wherever it goes, or the reply loses as much
-    /// elsewhere. A pawn must fall itself.
+    /// Whether one of the pieces on `targets` can be taken after every reply, even one that moves it. A reply that loses
+    /// as much elsewhere will do as well, unless a pawn is among the targets.
     pub fn takes(&self, targets: &[Square]) -> bool {
         let after = self.after();
         let values = targets.iter().filter_map(|square| after.board().role_at(*square)).map(value_of);
@@ -83,19 +85,23 @@ impl Claim {
         !replies.is_empty() && replies.iter().filter(|reply| Some(**reply) != seen).all(is_answered)
     }
 
-    /// Whether the side to move has what is claimed, or gets it by a capture that allows no mate in one, or by mate.
+    /// Whether the side to move has won what is claimed, or wins it now: by mate, or by a capture after which it is not
+    /// mated in one.
     fn is_met(&mut self, position: &Chess, targets: &[Square]) -> bool {
         self.left = self.left.saturating_sub(1);
         let (start, least) = (self.start, self.least);
         let pays = |m: &Move, least: i32| {
             let after = played(position, *m);
-            (-settled(&after)).saturating_sub(start) >= least && !has_mate_in_one(&after)
+            (-settled(&after)).saturating_sub(start) >= least && mate_in_one(&after, &mut 0).is_none()
         };
-        position.capture_moves().iter().any(|m| targets.contains(&m.to()) && pays(m, GAIN))
-            || best_of(position).saturating_sub(start) >= least
-                && (has_mate_in_one(position)
-                    || !position.is_check() && balance(position).saturating_sub(start) >= least
-                    || position.legal_moves().iter().any(|m| pays(m, least)))
+        if position.capture_moves().iter().any(|m| targets.contains(&m.to()) && pays(m, GAIN)) {
+            return true;
+        }
+        let best = best_of(position);
+        best.saturating_sub(start) >= least
+            && (best == -LOST
+                || !position.is_check() && balance(position).saturating_sub(start) >= least
+                || position.legal_moves().iter().any(|m| pays(m, least)))
     }
 
     /// The side to move plays `plan` or moves the pawn.
@@ -127,12 +133,6 @@ impl Claim {
     }
 }
 
-fn played(position: &Chess, m: Move) -> Chess {
-    let mut next = position.clone();
-    next.play_unchecked(m);
-    next
-}
-
 /// Where a piece stands after a move that may be its own.
 fn moved(square: Square, m: Move) -> Square {
     if m.from() == Some(square) { m.to() } else { square }
@@ -144,15 +144,11 @@ fn best_of(position: &Chess) -> i32 {
     if legal.is_empty() {
         return LOST;
     }
-    if has_mate_in_one(position) {
+    if mate_in_one(position, &mut 0).is_some() {
         return -LOST;
     }
     match position.is_check() {
         true => legal.iter().map(|m| -settled(&played(position, *m))).max().unwrap_or(LOST),
         false => settled(position),
     }
-}
-
-fn has_mate_in_one(position: &Chess) -> bool {
-    position.legal_moves().iter().any(|m| played(position, *m).is_checkmate())
 }

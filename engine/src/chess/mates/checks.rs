@@ -3,6 +3,8 @@ use shakmaty::attacks::{
 };
 use shakmaty::{Bitboard, Chess, Move, Position, Role, Square};
 
+use crate::chess::position::played;
+
 /// Squares from which each piece type of the side to move gives check.
 pub(super) struct CheckSquares {
     king: Square,
@@ -45,7 +47,7 @@ impl CheckSquares {
     pub fn given_by(&self, position: &Chess, m: Move) -> bool {
         let Move::Normal { role, from, to, promotion, .. } = m else {
             // Castling and en passant open or close other lines.
-            return after(position, m).is_check();
+            return played(position, m).is_check();
         };
         let direct = match promotion {
             // The pawn's origin may be on the promoted piece's line.
@@ -66,19 +68,13 @@ impl CheckSquares {
     }
 }
 
-pub(super) fn after(position: &Chess, m: Move) -> Chess {
-    let mut next = position.clone();
-    next.play_unchecked(m);
-    next
-}
-
 /// Adds the checks tried to `nodes`.
-pub(super) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
+pub(crate) fn mate_in_one(position: &Chess, nodes: &mut u64) -> Option<Move> {
     let checks = CheckSquares::of(position);
     position.legal_moves().into_iter().find(|&m| {
         checks.given_by(position, m) && {
             *nodes += 1;
-            is_mate(&after(position, m))
+            is_mate(&played(position, m))
         }
     })
 }
@@ -126,11 +122,11 @@ mod tests {
         ] {
             let game = Game::from_fen(fen).unwrap();
             for first in game.legal_moves() {
-                let position = after(game.position(), first);
+                let position = played(game.position(), first);
                 let checks = CheckSquares::of(&position);
                 let mut mates = false;
                 for m in position.legal_moves() {
-                    let next = after(&position, m);
+                    let next = played(&position, m);
                     assert_eq!(checks.given_by(&position, m), next.is_check(), "{fen} {first} {m}");
                     mates |= next.is_checkmate();
                     compared[usize::from(next.is_check())] += 1;

@@ -15,6 +15,7 @@ mod table;
 use shakmaty::{Color, Move, Position};
 
 use crate::chess::position::{Game, Outcome};
+pub(crate) use checks::mate_in_one;
 use numbers::{MOST_MOVES, NumberBounds, Numbers};
 use proof::{Allowance, Place, ProofSearch};
 

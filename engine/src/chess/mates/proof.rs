@@ -1,10 +1,10 @@
 use shakmaty::{Chess, Move, MoveList, Position, Role};
 
-use super::checks::{CheckSquares, after, flights, mate_in_one};
+use super::checks::{CheckSquares, flights, mate_in_one};
 use super::draws::HistoryDraws;
 use super::numbers::{INFINITE, MOST_MOVES, NumberBounds, Numbers, beyond};
 use super::table::MateTable;
-use crate::chess::position::{hash_after, hash_of};
+use crate::chess::position::{hash_after, hash_of, played};
 
 /// Added to the proof numbers of quiet moves, so that checks come first.
 const QUIET: u32 = 12;
@@ -42,11 +42,11 @@ pub(super) struct Place {
 
 impl Place {
     pub fn after(&self, m: Move, hash: u64) -> Place {
-        Place { position: after(&self.position, m), hash }
+        Place { position: played(&self.position, m), hash }
     }
 
     pub fn hash_after(&self, m: Move) -> u64 {
-        hash_after(&self.position, self.hash, m).unwrap_or_else(|| hash_of(&after(&self.position, m)))
+        hash_after(&self.position, self.hash, m).unwrap_or_else(|| hash_of(&played(&self.position, m)))
     }
 }
 
@@ -346,7 +346,7 @@ impl ProofSearch {
             return numbers;
         }
         allowance.nodes += 1;
-        let next = after(&place.position, m);
+        let next = played(&place.position, m);
         if self.draws.fifty_moves(&next) {
             return Numbers::NEVER;
         }
@@ -379,7 +379,7 @@ impl ProofSearch {
         let key = self.draws.key_after(hash, &place.position, m);
         // The move is played while the entry is fetched.
         self.table.prefetch(key);
-        let next = after(&place.position, m);
+        let next = played(&place.position, m);
         if let Some(numbers) =
             self.table.get(key, 1).filter(|numbers| numbers.is_mate() || numbers.is_refuted())
         {
