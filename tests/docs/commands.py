@@ -112,6 +112,12 @@ def prepare(folder, programs):
     (folder / "runs").mkdir()
 
 
+def copy(source, target):
+    """A copy of a file. The programs write large files aside and rename them, never in place, so a link is a copy."""
+    large = source.endswith((".h5", ".onnx", ".safetensors"))
+    return os.link(source, target) if large else shutil.copy2(source, target)
+
+
 def environment(folder, programs):
     values = dict(os.environ, PATH=f"{folder / 'bin'}:{os.environ['PATH']}", PHILIDOR_PROGRAMS=str(programs), HOME=str(folder),
                   XDG_CACHE_HOME=str(folder / "cache"), XDG_STATE_HOME=str(folder / "state"), LC_ALL="C.UTF-8")
@@ -202,12 +208,12 @@ def main():
 
         def keep(name):
             for part in CHANGING:
-                shutil.copytree(folder / part, folder / "kept" / name / part, dirs_exist_ok=True)
+                shutil.copytree(folder / part, folder / "kept" / name / part, copy_function=copy)
 
         def restore(name):
             for part in CHANGING:
                 shutil.rmtree(folder / part, ignore_errors=True)
-                shutil.copytree(folder / "kept" / name / part, folder / part)
+                shutil.copytree(folder / "kept" / name / part, folder / part, copy_function=copy)
 
         (folder / "data").mkdir()
         keep("nothing")
