@@ -116,7 +116,7 @@ impl Error<'_> {
     }
 
     /// Whether what the answer takes is taken after the best move, too: in its line, or if another promotion of the same
-    /// pawn is best. Something `small` also counts as taken if the answer still wins it there.
+    /// pawn is best. Something `small` also counts as taken if the answer may still win it there.
     fn is_taken_anyway(&self, answer: Move, best: &[Move], small: bool) -> bool {
         let Some(first) = best.first() else { return false };
         let boards = positions(self.position, best);
@@ -132,7 +132,7 @@ impl Error<'_> {
         let is_still_won = || {
             let (position, what) = (&boards[1], |m: &Move| (m.from(), m.to(), m.capture()));
             let same = position.legal_moves().into_iter().find(|m| what(m) == what(&answer));
-            same.is_some_and(|m| Proof { position, line: &[m] }.wins(GAIN))
+            same.is_some_and(|m| Proof { position, line: &[m] }.may_win(GAIN))
         };
         let stood_before = self.m.to() != answer.to();
         stood_before && (in_line || is_promotion || small && is_still_won())

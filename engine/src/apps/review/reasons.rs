@@ -130,8 +130,8 @@ pub fn reason(position: &Chess, error: Option<Move>, line: &[Move], mates: bool)
     }
     let line = &line[..plies];
     let motif = promotion(position, line)
-        .or_else(|| attack(&proof, &boards, line))
-        .or_else(|| pinned(&proof, &boards, line))?;
+        .or_else(|| attack(&proof, &boards, line, least))
+        .or_else(|| pinned(&proof, &boards, line, least))?;
     Some((motif, plies))
 }
 
@@ -226,14 +226,19 @@ fn capture(proof: &Proof<'_>, line: &[Move], least: i32) -> Option<Motif> {
     let first = line.first()?;
     let taken = first.capture().filter(|_| proof.wins(least))?;
     let position = proof.position;
-    let (board, us, on) = (position.board(), position.turn(), first.to());
+    let (board, us) = (position.board(), position.turn());
+    let on = if first.is_en_passant() {
+        Square::from_coords(first.to().file(), first.from()?.rank())
+    } else {
+        first.to()
+    };
     if let Some(motif) = overloaded(board, us, line) {
         return Some(motif);
     }
     let after = played(position, *first);
-    let defended = after.legal_moves().into_iter().any(|m| m.is_capture() && m.to() == on);
+    let defended = after.legal_moves().into_iter().any(|m| m.is_capture() && m.to() == first.to());
     let is_pinned = pinned_pieces(board, !us).contains(on);
-    let trades = |answer: &Move| answer.capture() == Some(taken) && answer.to() != on;
+    let trades = |answer: &Move| answer.capture() == Some(taken) && answer.to() != first.to();
     let value = value_of(taken);
     match () {
         // The gain comes later in the line.
@@ -266,10 +271,10 @@ fn overloaded(board: &Board, us: Color, line: &[Move]) -> Option<Motif> {
 }
 
 /// Of a line that takes at its third ply what it attacked at its first.
-fn attack(proof: &Proof<'_>, boards: &[Chess], line: &[Move]) -> Option<Motif> {
+fn attack(proof: &Proof<'_>, boards: &[Chess], line: &[Move], least: i32) -> Option<Motif> {
     let [first, answer, second, ..] = line else { return None };
     second.capture()?;
-    if won_by(second, &boards[3]) < GAIN || !proof.wins(GAIN) {
+    if won_by(second, &boards[3]) < GAIN || !proof.wins(least) {
         return None;
     }
     let position = proof.position;
@@ -281,15 +286,15 @@ fn attack(proof: &Proof<'_>, boards: &[Chess], line: &[Move]) -> Option<Motif> {
     if by_mover {
         let skewered = skewer(board, us, first.to(), answer, target);
         if let Some(Motif::Skewer { front, behind }) = skewered {
-            return proof.takes(&[front.1, behind.1]).then_some(Motif::Skewer { front, behind });
+            return proof.takes(&[front.1, behind.1], least).then_some(Motif::Skewer { front, behind });
         }
         let attacked = forked(board, first.to());
         if attacked.len() > 1 && attacked.iter().any(|(_, square)| *square == target) {
             let squares: Vec<Square> = attacked.iter().map(|(_, square)| *square).collect();
-            return proof.takes(&squares).then_some(Motif::Fork { attacked });
+            return proof.takes(&squares, least).then_some(Motif::Fork { attacked });
         }
     }
-    let role = role.filter(|_| proof.takes(&[target]))?;
+    let role = role.filter(|_| proof.takes(&[target], least))?;
     if let Some(motif) = discovered(position, first, second, board, (role, target)) {
         return Some(motif);
     }
@@ -364,7 +369,7 @@ fn is_trapped(position: &Chess, square: Square) -> bool {
 }
 
 /// Takes at the third ply a piece that could not move because of its king.
-fn pinned(proof: &Proof<'_>, boards: &[Chess], line: &[Move]) -> Option<Motif> {
+fn pinned(proof: &Proof<'_>, boards: &[Chess], line: &[Move], least: i32) -> Option<Motif> {
     let second = line.get(2)?;
     let taken = second.capture().filter(|role| *role != Role::Pawn)?;
     let position = &boards[1];
@@ -372,9 +377,9 @@ fn pinned(proof: &Proof<'_>, boards: &[Chess], line: &[Move]) -> Option<Motif> {
     let stays = line[1].from() != Some(on) && line[1].to() != on && !line[1].is_capture();
     (stays
         && won_by(second, &boards[3]) >= GAIN
-        && proof.wins(GAIN)
+        && proof.wins(least)
         && pinned_pieces(position.board(), position.turn()).contains(on)
-        && proof.takes(&[on]))
+        && proof.takes(&[on], least))
     .then_some(Motif::Pin { taken, on })
 }
 
@@ -622,6 +627,12 @@ mod tests {
         // The knights are exchanged; only then the pawn on h6 falls.
         let exchange = "4k3/3p4/2n4p/8/3N4/8/7R/4K3 w - - 0 1";
         assert_eq!(motif(exchange, "d4c6 d7c6 h2h6"), None);
+    }
+
+    #[test]
+    fn a_pawn_taken_en_passant_stands_beside() {
+        let taken = Motif::Hanging { taken: Role::Pawn, on: Square::E4 };
+        assert_eq!(motif("4k3/8/8/8/3pP3/8/8/4K3 b - e3 0 1", "d4e3"), Some(taken));
     }
 
     #[test]

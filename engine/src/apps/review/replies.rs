@@ -29,6 +29,8 @@ struct Claim {
     /// The balance before the first move.
     start: i32,
     least: i32,
+    /// What a capture of a target must win.
+    gain: i32,
     /// Positions that the proof may still visit.
     left: u32,
 }
@@ -39,19 +41,25 @@ impl Proof<'_> {
         self.claim(least).holds(&self.after(), &[], self.line.get(1).copied(), QUIET_MOVES)
     }
 
+    /// Whether it wins so much, or may do so, as the proof would take too long.
+    pub fn may_win(&self, least: i32) -> bool {
+        let mut claim = self.claim(least);
+        claim.holds(&self.after(), &[], self.line.get(1).copied(), QUIET_MOVES) || claim.left == 0
+    }
+
     /// Whether so much is won by captures that follow every reply at once, even if the line gives some of it back.
     pub fn wins_at_once(&self, least: i32) -> bool {
         self.claim(least).holds(&self.after(), &[], None, 0)
     }
 
-    /// Whether one of the pieces on `targets` can be taken after every reply, even one that moves it. A reply that loses
-    /// as much elsewhere will do as well, unless a pawn is among the targets.
-    pub fn takes(&self, targets: &[Square]) -> bool {
+    /// Whether one of the pieces on `targets` can be taken after every reply, even one that moves it, and `gain` is won by
+    /// that. A reply that loses as much elsewhere will do as well, unless a pawn is among the targets.
+    pub fn takes(&self, targets: &[Square], gain: i32) -> bool {
         let after = self.after();
         let values = targets.iter().filter_map(|square| after.board().role_at(*square)).map(value_of);
         let least = values.filter(|value| *value > 0).min().unwrap_or(0);
-        let least = if least == GAIN { i32::MAX } else { least };
-        self.claim(least).holds(&after, targets, self.line.get(1).copied(), QUIET_MOVES)
+        let least = if least == GAIN { i32::MAX } else { least.max(gain) };
+        Claim { gain, ..self.claim(least) }.holds(&after, targets, self.line.get(1).copied(), QUIET_MOVES)
     }
 
     /// Whether the pawn promotes against every reply within so many moves, or a piece must be given for it.
@@ -60,7 +68,7 @@ impl Proof<'_> {
     }
 
     fn claim(&self, least: i32) -> Claim {
-        Claim { start: balance(self.position), least, left: MOST_POSITIONS }
+        Claim { start: balance(self.position), least, gain: least, left: MOST_POSITIONS }
     }
 
     fn after(&self) -> Chess {
@@ -89,12 +97,12 @@ impl Claim {
     /// mated in one.
     fn is_met(&mut self, position: &Chess, targets: &[Square]) -> bool {
         self.left = self.left.saturating_sub(1);
-        let (start, least) = (self.start, self.least);
+        let (start, least, gain) = (self.start, self.least, self.gain);
         let pays = |m: &Move, least: i32| {
             let after = played(position, *m);
             (-settled(&after)).saturating_sub(start) >= least && mate_in_one(&after, &mut 0).is_none()
         };
-        if position.capture_moves().iter().any(|m| targets.contains(&m.to()) && pays(m, GAIN)) {
+        if position.capture_moves().iter().any(|m| targets.contains(&m.to()) && pays(m, gain)) {
             return true;
         }
         let best = best_of(position);
@@ -150,5 +158,35 @@ fn best_of(position: &Chess) -> i32 {
     match position.is_check() {
         true => legal.iter().map(|m| -settled(&played(position, *m))).max().unwrap_or(LOST),
         false => settled(position),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chess::position::Game;
+
+    fn with_proof<T>(fen: &str, first: &str, of: impl FnOnce(Proof<'_>) -> T) -> T {
+        let game = Game::from_fen(fen).unwrap();
+        of(Proof { position: game.position(), line: &[game.parse_uci(first).unwrap()] })
+    }
+
+    const FORK: &str = "r3k3/8/8/3N4/8/8/8/4K3 w - - 0 1";
+
+    #[test]
+    fn a_fork_wins_the_rook_and_no_more() {
+        with_proof(FORK, "d5c7", |fork| {
+            assert!(fork.wins(500) && !fork.wins(501));
+            let both = [Square::A8, Square::E8];
+            assert!(fork.takes(&both, 500) && !fork.takes(&both, 501));
+            assert!(fork.wins_at_once(500));
+        });
+        let guarded = "r3k3/8/3b4/3N4/8/8/8/4K3 w - - 0 1";
+        assert!(!with_proof(guarded, "d5c7", |fork| fork.wins(100)), "the bishop takes the knight");
+    }
+
+    #[test]
+    fn what_is_disproved_may_not_be_won() {
+        with_proof(FORK, "d5c7", |fork| assert!(fork.may_win(500) && !fork.may_win(501)));
     }
 }
