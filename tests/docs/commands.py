@@ -113,7 +113,7 @@ def prepare(folder, programs):
 
 
 def copy(source, target):
-    """A copy of a file. The programs write large files aside and rename them, never in place, so a link is a copy."""
+    """Links a large file and copies others: the programs replace large files by renaming, so a link keeps the contents."""
     large = source.endswith((".h5", ".onnx", ".safetensors"))
     return os.link(source, target) if large else shutil.copy2(source, target)
 
@@ -169,7 +169,7 @@ cp runs/first/first.int8.onnx new.onnx
 cp runs/first/first.int8.onnx old.onnx
 cp runs/first/metrics.jsonl runs/first/config.json runs/second/
 cp -n runs/first/checkpoints/last.safetensors runs/first/checkpoints/best.safetensors
-for name in engine mine mined deep; do cp data/masters-00000.h5 data/$name-00000.h5; done
+for name in engine mine mined deep; do cp --remove-destination data/masters-00000.h5 data/$name-00000.h5; done
 """
 CHANGING = ("data", "runs")
 

@@ -7,7 +7,7 @@ use super::game_review::{LINE_LENGTH, numbered, sans};
 use super::judgement::Mark;
 use super::material::{balance, settled, value_of};
 use super::positional::change;
-use super::reasons::{GAIN, Motif, exchange, positions, reason, won_by, words};
+use super::reasons::{GAIN, Motif, exchange, positions, reason, taken_on, won_by, words};
 use super::replies::Proof;
 use crate::chess::position::played;
 
@@ -80,11 +80,11 @@ impl Error<'_> {
         if let Motif::Hanging { taken, .. } | Motif::Takes { taken, .. } | Motif::Trades { role: taken } =
             motif
         {
-            let on = best[0].to();
+            let on = taken_on(best[0]);
             let boards = positions(&self.after(), answer);
             let is_taken_later = (1..answer.len()).step_by(2).take(STILL).any(|ply| {
                 let (m, after) = (&answer[ply], &boards[ply + 1]);
-                m.to() == on && won_by(m, after) >= GAIN
+                taken_on(*m) == on && won_by(m, after) >= GAIN
             });
             let is_small = taken == Role::Pawn && self.mark != Mark::Inaccuracy;
             if on == self.m.to() || is_taken_later || is_small {
@@ -120,12 +120,13 @@ impl Error<'_> {
     fn is_taken_anyway(&self, answer: Move, best: &[Move], small: bool) -> bool {
         let Some(first) = best.first() else { return false };
         let boards = positions(self.position, best);
+        let on = taken_on(answer);
         let stays = |ply: usize| {
-            let moved = |m: &Move| m.from() == Some(answer.to()) || m.to() == answer.to();
+            let moved = |m: &Move| m.from() == Some(on) || m.to() == on;
             !best[..ply].iter().any(moved)
         };
         let is_taken = |ply: usize| {
-            best[ply].to() == answer.to() && stays(ply) && won_by(&best[ply], &boards[ply + 1]) >= GAIN
+            taken_on(best[ply]) == on && stays(ply) && won_by(&best[ply], &boards[ply + 1]) >= GAIN
         };
         let in_line = (1..best.len()).step_by(2).any(is_taken);
         let is_promotion = (first.from(), first.to()) == (self.m.from(), self.m.to());
@@ -134,14 +135,14 @@ impl Error<'_> {
             let same = position.legal_moves().into_iter().find(|m| what(m) == what(&answer));
             same.is_some_and(|m| Proof { position, line: &[m] }.may_win(GAIN))
         };
-        let stood_before = self.m.to() != answer.to();
+        let stood_before = self.m.to() != on;
         stood_before && (in_line || is_promotion || small && is_still_won())
     }
 
     /// What becomes of the answer after the best move, to which `reply` is best. `None` if the answer takes on the square
     /// where the error went: after another move nothing stands there to take.
     fn prevented(&self, answer: Move, best: Move, reply: Option<Move>) -> Option<String> {
-        if answer.to() == self.m.to() {
+        if taken_on(answer) == self.m.to() {
             return None;
         }
         let best_san = SanPlus::from_move(self.position.clone(), best);

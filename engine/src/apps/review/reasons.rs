@@ -143,6 +143,14 @@ pub fn exchange(position: &Chess, on: Square) -> i32 {
     (m.capture().map_or(0, value_of) - exchange(&played(position, m), on)).max(0)
 }
 
+/// Where the piece stands that a move takes; of a move that takes nothing, where it goes.
+pub fn taken_on(m: Move) -> Square {
+    match m {
+        Move::EnPassant { from, to } => Square::from_coords(to.file(), from.rank()),
+        _ => m.to(),
+    }
+}
+
 /// What a capture wins on its square; `after` is the position after it.
 pub fn won_by(m: &Move, after: &Chess) -> i32 {
     m.capture().map_or(0, value_of) - exchange(after, m.to())
@@ -227,11 +235,7 @@ fn capture(proof: &Proof<'_>, line: &[Move], least: i32) -> Option<Motif> {
     let taken = first.capture().filter(|_| proof.wins(least))?;
     let position = proof.position;
     let (board, us) = (position.board(), position.turn());
-    let on = if first.is_en_passant() {
-        Square::from_coords(first.to().file(), first.from()?.rank())
-    } else {
-        first.to()
-    };
+    let on = taken_on(*first);
     if let Some(motif) = overloaded(board, us, line) {
         return Some(motif);
     }
@@ -519,6 +523,21 @@ mod tests {
             motif("r3k3/3n4/8/3N4/8/8/8/4K3 w - - 0 1", "d5c7 e8d8 c7a8 d7b6 a8b6"),
             motif(fen, "d5c7 e8d7 c7a8")
         );
+    }
+
+    #[test]
+    fn a_fork_must_win_more_than_the_error_took_against_every_reply() {
+        // On d7 the king lets the other rook take back: the fork wins two pawns' worth. On d8 it does not.
+        let game = Game::from_fen("r3k2r/8/8/3N4/8/8/8/4K3 w - - 0 1").unwrap();
+        let mut now = game.clone();
+        let line = ["d5c7", "e8d8", "c7a8"].map(|word| {
+            let m = now.parse_uci(word).unwrap();
+            now.play(m);
+            m
+        });
+        let after = |error| reason(game.position(), error, &line, true);
+        assert!(matches!(after(None), Some((Motif::Fork { .. }, 3))));
+        assert_eq!(after(error(Role::Knight, Square::H1)), None);
     }
 
     #[test]

@@ -43,8 +43,7 @@ impl Proof<'_> {
 
     /// Whether it wins so much, or may do so, as the proof would take too long.
     pub fn may_win(&self, least: i32) -> bool {
-        let mut claim = self.claim(least);
-        claim.holds(&self.after(), &[], self.line.get(1).copied(), QUIET_MOVES) || claim.left == 0
+        self.claim(least).may_hold(&self.after(), self.line.get(1).copied())
     }
 
     /// Whether so much is won by captures that follow every reply at once, even if the line gives some of it back.
@@ -91,6 +90,10 @@ impl Claim {
                         .any(|m| self.left > 0 && self.holds(&played(&next, *m), &targets, None, moves - 1))
         };
         !replies.is_empty() && replies.iter().filter(|reply| Some(**reply) != seen).all(is_answered)
+    }
+
+    fn may_hold(&mut self, after: &Chess, seen: Option<Move>) -> bool {
+        self.holds(after, &[], seen, QUIET_MOVES) || self.left == 0
     }
 
     /// Whether the side to move has won what is claimed, or wins it now: by mate, or by a capture after which it is not
@@ -186,7 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_disproved_may_not_be_won() {
-        with_proof(FORK, "d5c7", |fork| assert!(fork.may_win(500) && !fork.may_win(501)));
+    fn what_takes_too_long_to_disprove_may_be_won() {
+        with_proof(FORK, "d5c7", |fork| {
+            assert!(fork.may_win(500) && !fork.may_win(501));
+            let mut short = Claim { left: 1, ..fork.claim(501) };
+            assert!(short.may_hold(&fork.after(), None));
+        });
     }
 }
