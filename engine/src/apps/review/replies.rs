@@ -9,18 +9,19 @@ use crate::chess::position::played;
 
 /// The balance of a side that is mated or has no move.
 const LOST: i32 = -100_000;
-/// Moves that the winning side may make after its first one, before it captures.
+/// Moves that the winning side may make between its first one and the capture that wins.
 const QUIET_MOVES: u32 = 1;
 /// Positions that one proof may visit.
 const MOST_POSITIONS: u32 = 4000;
 /// What the side that stops a pawn must lose for it at least, in centipawns.
 const FOR_PAWN: i32 = 200;
 
-/// A move of the side to move, of which is proven what it wins against every reply, in centipawns.
+/// Proves what a move wins against every reply. All amounts are in centipawns.
 pub struct Proof<'a> {
     /// Before the move.
     pub position: &'a Chess,
-    /// Its reply is the best known; what the line wins against it is seen in the line itself.
+    /// Begins with the move. The reply that follows is the best known and is not proven again: the line shows what is
+    /// won against it.
     pub line: &'a [Move],
 }
 
@@ -28,31 +29,32 @@ pub struct Proof<'a> {
 struct Claim {
     /// The balance before the first move.
     start: i32,
+    /// Least that must be won by other means.
     least: i32,
-    /// What a capture of a target must win.
+    /// Least that the capture of a target must win.
     gain: i32,
     /// Positions that the proof may still visit.
     left: u32,
 }
 
 impl Proof<'_> {
-    /// Whether at least so much is won after every reply, when all captures that pay are made.
+    /// Whether the move wins at least `least` after every reply, counted when all captures that pay are made.
     pub fn wins(&self, least: i32) -> bool {
         self.claim(least).holds(&self.after(), &[], self.line.get(1).copied(), QUIET_MOVES)
     }
 
-    /// Whether it wins so much, or may do so, as the proof would take too long.
+    /// Like [`Proof::wins`], but also true if the proof ran out of positions.
     pub fn may_win(&self, least: i32) -> bool {
         self.claim(least).may_hold(&self.after(), self.line.get(1).copied())
     }
 
-    /// Whether so much is won by captures that follow every reply at once, even if the line gives some of it back.
+    /// Whether a capture right after every reply wins at least `least`, even if the line gives some of it back later.
     pub fn wins_at_once(&self, least: i32) -> bool {
         self.claim(least).holds(&self.after(), &[], None, 0)
     }
 
-    /// Whether one of the pieces on `targets` can be taken after every reply, even one that moves it, and `gain` is won by
-    /// that. A reply that loses as much elsewhere will do as well, unless a pawn is among the targets.
+    /// Whether every reply lets one of the pieces on `targets` be taken, wherever it went, so that at least `gain` is won.
+    /// Unless a pawn is among the targets, a reply that loses the least valuable of them and `gain` elsewhere counts, too.
     pub fn takes(&self, targets: &[Square], gain: i32) -> bool {
         let after = self.after();
         let values = targets.iter().filter_map(|square| after.board().role_at(*square)).map(value_of);
@@ -61,7 +63,8 @@ impl Proof<'_> {
         Claim { gain, ..self.claim(least) }.holds(&after, targets, self.line.get(1).copied(), QUIET_MOVES)
     }
 
-    /// Whether the pawn promotes against every reply within so many moves, or a piece must be given for it.
+    /// Whether the pawn promotes within so many moves whatever the other side plays, or costs it at least [`FOR_PAWN`] to
+    /// stop.
     pub fn promotes(&self, pawn: Square, moves: usize) -> bool {
         self.claim(GAIN).is_promotion_forced(self.position, pawn, self.line, moves)
     }
@@ -76,7 +79,7 @@ impl Proof<'_> {
 }
 
 impl Claim {
-    /// Whether the claim is met after every reply but `seen`, at once or after so many more moves.
+    /// Whether the claim is met after every reply except `seen`, at once or after at most `moves` more moves.
     fn holds(&mut self, after: &Chess, targets: &[Square], seen: Option<Move>, moves: u32) -> bool {
         let replies = after.legal_moves();
         let is_answered = |reply: &Move| {

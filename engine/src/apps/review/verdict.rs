@@ -85,7 +85,7 @@ pub struct Verdicts {
     by_level: Vec<Vec<Option<Verdict>>>,
     /// The level of each position's deepest search.
     levels: Vec<u32>,
-    /// By position, the searches after its moves: see [`Evidence::searched_after`].
+    /// For each position, the searches of the positions after it: the move that leads there, the level, the value.
     after: Vec<Vec<(Move, u32, PositionValue)>>,
     /// Plies up to the last position of the opening book.
     book: usize,

@@ -79,8 +79,8 @@ impl<S: GameSink> SplitGames<S> {
         })
     }
 
-    /// Leaves out the games in `seen`, those of earlier sources, and adds its own to it. An unreadable file is logged and
-    /// skipped.
+    /// Reads a source's games. `seen` holds the games of earlier sources: these are left out here, and all others are added
+    /// to it. An unreadable file is logged and skipped.
     pub fn read(
         filter: &GameFilter<'_>,
         [train, validation]: [S; 2],
