@@ -3,7 +3,7 @@
 use shakmaty::{Chess, Move, Position, Square};
 
 use super::material::{balance, settled, value_of};
-use super::reasons::GAIN;
+use super::reasons::{GAIN, taken_on};
 use crate::chess::mates::mate_in_one;
 use crate::chess::position::played;
 
@@ -108,7 +108,7 @@ impl Claim {
             let after = played(position, *m);
             (-settled(&after)).saturating_sub(start) >= least && mate_in_one(&after, &mut 0).is_none()
         };
-        if position.capture_moves().iter().any(|m| targets.contains(&m.to()) && pays(m, gain)) {
+        if position.capture_moves().iter().any(|m| targets.contains(&taken_on(*m)) && pays(m, gain)) {
             return true;
         }
         let best = best_of(position);
@@ -189,6 +189,14 @@ mod tests {
         });
         let guarded = "r3k3/8/3b4/3N4/8/8/8/4K3 w - - 0 1";
         assert!(!with_proof(guarded, "d5c7", |fork| fork.wins(100)), "the bishop takes the knight");
+    }
+
+    #[test]
+    fn a_pawn_that_steps_past_an_attacker_is_taken_in_passing() {
+        // Black has d7-d6 and d7-d5 only.
+        with_proof("7k/3pN3/8/4P2K/8/8/8/8 w - - 0 1", "h5h6", |quiet| {
+            assert!(quiet.takes(&[Square::D7], 100) && !quiet.takes(&[Square::D7], 101));
+        });
     }
 
     #[test]
