@@ -137,7 +137,22 @@ impl<S: GameSink> SplitGames<S> {
             games.unwanted,
             counted(games.duplicates, "duplicate")
         );
+        if let Some(warning) = games.many_duplicates(filter.name) {
+            log::warn!("{warning}");
+        }
         Ok(games)
+    }
+
+    /// `None` unless most games are left out as duplicates. Only the first source of a game gives its labels.
+    fn many_duplicates(&self, name: &str) -> Option<String> {
+        let kept = self.train.games() + self.validation.games();
+        (self.duplicates > kept).then(|| {
+            format!(
+                "source {name}: {} of its games are left out, since a source before it holds them, or they are in it \
+                 twice, and {kept} are kept; to learn from its labels, list it first",
+                self.duplicates
+            )
+        })
     }
 }
 
@@ -152,6 +167,38 @@ mod tests {
         assert_eq!(epoch([(100.0, 9.0), (30.0, 1.0)].into_iter()), 300.0);
         assert_eq!(epoch([(100.0, 9.0), (0.0, 1.0), (7.0, 0.0)].into_iter()), 100.0);
         assert_eq!(epoch([].into_iter()), 0.0);
+    }
+
+    struct Counted(u64);
+
+    impl GameSink for Counted {
+        fn add(&mut self, _: &GameView<'_>) -> io::Result<()> {
+            self.0 += 1;
+            Ok(())
+        }
+
+        fn games(&self) -> u64 {
+            self.0
+        }
+
+        fn positions(&self) -> u64 {
+            0
+        }
+    }
+
+    #[test]
+    fn a_source_that_loses_most_games_to_those_before_it_is_told() {
+        let games = |duplicates| SplitGames {
+            train: Counted(9),
+            validation: Counted(1),
+            unused: 0,
+            unwanted: 0,
+            duplicates,
+        };
+        assert_eq!(games(10).many_duplicates("mine"), None);
+        let warning = games(11).many_duplicates("mine").unwrap();
+        assert!(warning.starts_with("source mine: 11 of its games are left out"), "{warning}");
+        assert!(warning.ends_with("10 are kept; to learn from its labels, list it first"), "{warning}");
     }
 
     #[test]
