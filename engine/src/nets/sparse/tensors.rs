@@ -146,22 +146,22 @@ impl SparseTensors {
     }
 }
 
-/// Reads the tensor `name`, which must have this shape. Integers are in steps of the embeddings (16 bits) or the move
-/// rows (8 bits).
+/// Reads the tensor `name`, which must have this shape. Integers are in steps of the move rows, if it is one of their
+/// tables, else of the embeddings.
 fn tensor(file: &OnnxFile, name: &'static str, shape: &[usize]) -> Result<Vec<f32>, SparseError> {
     let initial = file.initialisers.get(name).ok_or(SparseError::Missing(name))?;
     let shaped = |found: String| SparseError::Shape { name, found, expected: format!("{shape:?}") };
     if initial.shape != shape {
         return Err(shaped(format!("{:?}", initial.shape)));
     }
+    let steps = match name {
+        "rows_a" | "rows_b" => SparseTensors::ROW_STEPS,
+        _ => SparseTensors::EMBEDDING_STEPS,
+    };
     let values: Vec<f32> = match &initial.values {
         Values::F32(values) => values.clone(),
-        Values::I16(values) => {
-            values.iter().map(|value| f32::from(*value) / SparseTensors::EMBEDDING_STEPS).collect()
-        }
-        Values::I8(values) => {
-            values.iter().map(|value| f32::from(*value) / SparseTensors::ROW_STEPS).collect()
-        }
+        Values::I16(values) => values.iter().map(|value| f32::from(*value) / steps).collect(),
+        Values::I8(values) => values.iter().map(|value| f32::from(*value) / steps).collect(),
         Values::Other(data_type) => return Err(shaped(format!("ONNX data type {data_type}"))),
         Values::Torn(bytes) => return Err(shaped(format!("{bytes} bytes, which end within a number"))),
     };

@@ -7,9 +7,9 @@ use prost::Message;
 
 use super::golden::{POSITIONS, golden_games};
 use crate::learn::sparse::{SparseModel, SparseTensor};
-use engine::nets::onnx_file::proto::{self, FLOAT, INT8, INT64};
+use engine::nets::onnx_file::proto::{self, FLOAT, INT8, INT16, INT64};
+use engine::nets::sparse::SparseTensors;
 
-const INT16: i32 = 5;
 /// As in every network that the trainer writes.
 const OPSET: i64 = 17;
 const IR_VERSION: i64 = 8;
@@ -17,7 +17,8 @@ const IR_VERSION: i64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnnxStorage {
     Float,
-    /// The engine's integers: 16 bits for the bodies, 8 for the move rows. A third of the size; the card says `int8`.
+    /// The engine's integers: 8 bits for tables, 16 for an embedding with a weight that needs them. A third of the
+    /// size or less; the card says `int8`.
     Integer,
 }
 
@@ -71,11 +72,13 @@ fn golden(network: &SparseModel) -> Vec<Golden> {
     golden_games().into_iter().zip(&POSITIONS).map(answer).collect()
 }
 
-/// Steps per 1.0 and data type of a table that is stored as integers.
-fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
+/// Steps per 1.0 of a tensor that is stored as integers.
+fn steps(tensor: &SparseTensor) -> Option<f32> {
     match tensor.name {
-        "policy_embedding" | "policy_bias" | "value_embedding" | "value_bias" => Some((255.0, INT16)),
-        "rows_a" | "rows_b" => Some((64.0, INT8)),
+        "policy_embedding" | "policy_bias" | "value_embedding" | "value_bias" => {
+            Some(SparseTensors::EMBEDDING_STEPS)
+        }
+        "rows_a" | "rows_b" => Some(SparseTensors::ROW_STEPS),
         _ => None,
     }
 }
@@ -84,11 +87,20 @@ fn steps(tensor: &SparseTensor) -> Option<(f32, i32)> {
 fn rounded(network: &SparseModel) -> SparseModel {
     let mut network = network.clone();
     for tensor in network.tensors_mut() {
-        if let Some((steps, _)) = steps(tensor) {
+        if let Some(steps) = steps(tensor) {
             tensor.w.iter_mut().for_each(|w| *w = (*w * steps).round() / steps);
         }
     }
     network
+}
+
+/// Data type and bytes: 8 bits if all numbers fit.
+fn smallest_integers(numbers: Vec<i16>) -> (i32, Vec<u8>) {
+    let narrow: Result<Vec<i8>, _> = numbers.iter().map(|number| i8::try_from(*number)).collect();
+    match narrow {
+        Ok(narrow) => (INT8, narrow.into_iter().flat_map(i8::to_le_bytes).collect()),
+        Err(_) => (INT16, numbers.into_iter().flat_map(i16::to_le_bytes).collect()),
+    }
 }
 
 struct GraphWriter {
@@ -194,14 +206,9 @@ impl GraphWriter {
         let steps = if self.storage == OnnxStorage::Integer { steps(tensor) } else { None };
         let (data_type, bytes) = match steps {
             None => (FLOAT, numbers.into_iter().flat_map(f32::to_le_bytes).collect()),
-            Some((steps, INT16)) => (
-                INT16,
-                numbers.into_iter().flat_map(|x| ((x * steps).round() as i16).to_le_bytes()).collect(),
-            ),
-            Some((steps, data_type)) => (
-                data_type,
-                numbers.into_iter().flat_map(|x| ((x * steps).round() as i8).to_le_bytes()).collect(),
-            ),
+            Some(steps) => {
+                smallest_integers(numbers.into_iter().map(|x| (x * steps).round() as i16).collect())
+            }
         };
         self.constant(tensor.name, &dims, data_type, bytes);
     }
@@ -231,7 +238,7 @@ impl GraphWriter {
 
     /// `value` in fp32. In integer storage its unit is one step of `tensor`.
     fn scaled(&mut self, value: String, tensor: &SparseTensor) -> String {
-        let (OnnxStorage::Integer, Some((steps, _))) = (self.storage, steps(tensor)) else { return value };
+        let (OnnxStorage::Integer, Some(steps)) = (self.storage, steps(tensor)) else { return value };
         let float = self.node("Cast", &[&value], vec![int("to", i64::from(FLOAT))]);
         let step = format!("step_{}", tensor.name);
         self.constant(&step, &[], FLOAT, steps.recip().to_le_bytes().to_vec());
@@ -280,21 +287,27 @@ mod tests {
     use engine::nets::sparse::{SparseFile, SparseNetwork};
 
     #[test]
-    fn the_engine_reads_both_forms_and_gives_the_golden_answers() {
-        let network = SparseModel::new(SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD }, 1);
-        let mut sizes = Vec::new();
-        for storage in [OnnxStorage::Float, OnnxStorage::Integer] {
-            let bytes = sparse_onnx("test", &network, "{}", storage);
+    fn the_engine_reads_every_form_and_gives_the_golden_answers() {
+        let narrow = SparseModel::new(SparseShape { policy: 128, value: 64, ..SparseShape::STANDARD }, 1);
+        let mut wide = narrow.clone();
+        wide.value_embedding.w[7] = 0.6;
+        let forms =
+            [(&narrow, OnnxStorage::Float), (&wide, OnnxStorage::Integer), (&narrow, OnnxStorage::Integer)];
+        let sizes = forms.map(|(network, storage)| {
+            let bytes = sparse_onnx("test", network, "{}", storage);
             // Loading checks the golden outputs.
             assert_eq!(SparseNetwork::read(&bytes).unwrap().name(), "test");
             let read = SparseModel::of_tensors(&SparseFile::recognise(&bytes).unwrap().tensors().unwrap());
-            let expected = if storage == OnnxStorage::Float { network.clone() } else { rounded(&network) };
+            let expected = if storage == OnnxStorage::Float { network.clone() } else { rounded(network) };
             for (read, expected) in read.tensors().into_iter().zip(expected.tensors()) {
                 let close = |(a, b): (&f32, &f32)| (a - b).abs() < 1e-6;
                 assert!(read.w.iter().zip(&expected.w).all(close), "{}", read.name);
             }
-            sizes.push(bytes.len());
-        }
+            bytes.len()
+        });
         assert!(sizes[1] < sizes[0] / 2, "{sizes:?}");
+        // The value's embedding has a row of zeros more than features.
+        let halved = (SparseShape::STANDARD.features + 1) * 64;
+        assert!((sizes[1] - sizes[2]).abs_diff(halved) < 100, "{sizes:?}");
     }
 }

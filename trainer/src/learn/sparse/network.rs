@@ -9,8 +9,10 @@ use super::tensor::{SparseTensor, block_of};
 /// ([measured](../../../docs/results/speed.md)).
 const BLOCK: usize = 128;
 
-/// Largest embedding weight. The sum over any position's features, times 255, then fits into 16 bits.
-const EMBEDDING_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
+/// Largest weight of the policy's embedding. The sum over any position's features, times 255, then fits into 16 bits.
+const POLICY_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
+/// Largest weight of the value's embedding. Times 255, it fits into 8 bits, which halves the embedding in a file.
+const VALUE_CLIP: f32 = 127.0 / SparseTensors::EMBEDDING_STEPS;
 const BIAS_CLIP: f32 = 4.0;
 /// Largest weight of a move's row. Times 64, it fits into 8 bits.
 const ROW_CLIP: f32 = 127.0 / SparseTensors::ROW_STEPS;
@@ -65,10 +67,10 @@ impl SparseModel {
                 "policy_embedding",
                 [features, policy],
                 hidden_block,
-                EMBEDDING_CLIP,
+                POLICY_CLIP,
             ),
             policy_bias: SparseTensor::zeros("policy_bias", [1, policy], policy, BIAS_CLIP),
-            value_embedding: SparseTensor::zeros("value_embedding", [features, value], BLOCK, EMBEDDING_CLIP),
+            value_embedding: SparseTensor::zeros("value_embedding", [features, value], BLOCK, VALUE_CLIP),
             value_bias: SparseTensor::zeros("value_bias", [1, value], value, BIAS_CLIP),
             rows_a: SparseTensor::zeros("rows_a", [rows_a, half], hidden_block, ROW_CLIP),
             rows_b: SparseTensor::zeros("rows_b", [rows_b, half], hidden_block, ROW_CLIP),
