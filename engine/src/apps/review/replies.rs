@@ -137,7 +137,7 @@ impl Claim {
                 && replies.into_iter().all(|reply| {
                     self.left = self.left.saturating_sub(1);
                     let next = played(&after, reply);
-                    if reply.to() == pawn {
+                    if taken_on(reply) == pawn {
                         return best_of(&next) - self.start >= FOR_PAWN;
                     }
                     let plan = if plan.get(1) == Some(&reply) { &plan[2..] } else { &[] };
@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn a_pawn_that_steps_past_an_attacker_is_taken_in_passing() {
-        // Black has d7-d6 and d7-d5 only.
-        with_proof("7k/3pN3/8/4P2K/8/8/8/8 w - - 0 1", "h5h6", |quiet| {
+        // Black has d7-d6 and d7-d5 only. On d5 its other pawn defends it, so only the capture in passing wins it.
+        with_proof("7k/3pN3/4p3/4P2K/8/8/8/8 w - - 0 1", "h5h6", |quiet| {
             assert!(quiet.takes(&[Square::D7], 100) && !quiet.takes(&[Square::D7], 101));
         });
     }
