@@ -83,12 +83,15 @@ impl SparseTensor {
         self.w = self.blocked(&random);
     }
 
-    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that, up to the clip.
+    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that, not across the clip.
     pub fn dither(&mut self, steps: f32, rng: &mut fastrand::Rng) {
         let is_integer = |w: &f32| (w * steps - (w * steps).round()).abs() < 1e-3;
         if self.w.iter().all(is_integer) {
             let clip = self.clip;
-            let spread = |w: &f32| (w + 0.998 * (rng.f32() - 0.5) / steps).clamp(-clip, clip);
+            let spread = |w: &f32| {
+                let limit = clip.max(w.abs());
+                (w + 0.998 * (rng.f32() - 0.5) / steps).clamp(-limit, limit)
+            };
             let spread: Vec<f32> = self.plain(&self.w).iter().map(spread).collect();
             self.w = self.blocked(&spread);
         }

@@ -71,6 +71,13 @@ fn a_network_of_integers_keeps_them_and_a_tenth_of_a_step_moves_a_tenth() {
     // Only tensors of integers are dithered.
     let others = SparseModel { policy_embedding: network.policy_embedding.clone(), ..spread };
     assert_eq!(others, network);
+
+    // Larger weights than training keeps, as in networks up to `sparse-17`, are not cut.
+    network.value_embedding.w.fill(300.0 / steps);
+    assert!(network.value_embedding.clip < 300.0 / steps);
+    let spread = network.clone().dithered(3).value_embedding;
+    assert_ne!(spread, network.value_embedding);
+    assert!(spread.w.iter().all(|w| (w * steps).round() == 300.0));
 }
 
 #[test]
