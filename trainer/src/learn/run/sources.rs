@@ -143,13 +143,14 @@ impl<S: GameSink> SplitGames<S> {
         Ok(games)
     }
 
-    /// `None` unless most games are left out as duplicates. Only the first source of a game gives its labels.
+    /// `None` unless more games are left out as duplicates than are kept for training and validation. Only the first
+    /// source of a game gives its labels.
     fn many_duplicates(&self, name: &str) -> Option<String> {
         let kept = self.train.games() + self.validation.games();
         (self.duplicates > kept).then(|| {
             format!(
-                "source {name}: {} of its games are left out, since a source before it holds them, or they are in it \
-                 twice, and {kept} are kept; to learn from its labels, list it first",
+                "source {name}: {} of its games are left out and {kept} kept: an earlier source holds them, or they occur \
+                 twice in this one; to learn from this source's labels of shared games, list it before the other",
                 self.duplicates
             )
         })
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_loses_most_games_to_those_before_it_is_told() {
+    fn it_is_told_when_more_games_are_duplicates_than_kept() {
         let games = |duplicates| SplitGames {
             train: Counted(9),
             validation: Counted(1),
@@ -197,8 +198,7 @@ mod tests {
         };
         assert_eq!(games(10).many_duplicates("mine"), None);
         let warning = games(11).many_duplicates("mine").unwrap();
-        assert!(warning.starts_with("source mine: 11 of its games are left out"), "{warning}");
-        assert!(warning.ends_with("10 are kept; to learn from its labels, list it first"), "{warning}");
+        assert!(warning.starts_with("source mine: 11 of its games are left out and 10 kept: "), "{warning}");
     }
 
     #[test]
