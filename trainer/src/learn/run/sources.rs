@@ -143,8 +143,8 @@ impl<S: GameSink> SplitGames<S> {
         Ok(games)
     }
 
-    /// `None` unless more games are left out as duplicates than are kept for training and validation. Only the first
-    /// source of a game gives its labels.
+    /// A warning if duplicates outnumber the games kept for training and validation: only the first source of a game
+    /// gives its labels.
     fn many_duplicates(&self, name: &str) -> Option<String> {
         let kept = self.train.games() + self.validation.games();
         (self.duplicates > kept).then(|| {
@@ -199,6 +199,7 @@ mod tests {
         assert_eq!(games(10).many_duplicates("mine"), None);
         let warning = games(11).many_duplicates("mine").unwrap();
         assert!(warning.starts_with("source mine: 11 of its games are left out and 10 kept: "), "{warning}");
+        assert!(warning.ends_with("list it before the other"), "{warning}");
     }
 
     #[test]

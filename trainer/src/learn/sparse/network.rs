@@ -12,7 +12,7 @@ const BLOCK: usize = 128;
 /// Largest weight of the policy's embedding. The sum over any position's features, times 255, then fits into 16 bits.
 const POLICY_CLIP: f32 = 505.0 / SparseTensors::EMBEDDING_STEPS;
 /// Largest weight of the value's embedding. Times 255, it fits into 8 bits, which halves the embedding in a file.
-/// Networks up to `sparse-17` have larger weights; training cuts them when it first changes them.
+/// Networks up to `sparse-17` have larger ones; training cuts a weight at its first update.
 const VALUE_CLIP: f32 = 127.0 / SparseTensors::EMBEDDING_STEPS;
 const BIAS_CLIP: f32 = 4.0;
 /// Largest weight of a move's row. Times 64, it fits into 8 bits.

@@ -83,7 +83,8 @@ impl SparseTensor {
         self.w = self.blocked(&random);
     }
 
-    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that, not across the clip.
+    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that.
+    /// None grows past the clip.
     pub fn dither(&mut self, steps: f32, rng: &mut fastrand::Rng) {
         let is_integer = |w: &f32| (w * steps - (w * steps).round()).abs() < 1e-3;
         if self.w.iter().all(is_integer) {
