@@ -3,11 +3,13 @@
 
 Reads games that a review wrote, with ratings of one scale, and prints the line of mean accuracy by rating, the error of
 the estimate for one game and for ten of one player, and the same if everybody were given the mean rating. The formula
-and its constants are those of engine/src/apps/review/level.rs (docs/review.md).
+and its constants are those of engine/src/apps/review/level.rs (docs/review.md). With --peers it prints what players of
+each level do instead, as the rows of the table there.
 
-Example:
+Examples:
   philidor review lichess.pgn --quality fast --threads 1 --out runs/level
   scripts/review_level.py runs/level.pgn
+  scripts/review_level.py --peers runs/level.pgn
 """
 import argparse
 import io
@@ -29,6 +31,9 @@ SOURCE = Path(__file__).resolve().parent.parent / "engine/src/apps/review/level.
 STEEPNESS, CEILING, FIRST = 0.00368208, 1000, 15
 # Of an estimate for several games.
 GAMES = 10
+# The peers' lowest ratings; expected points are 1/(1 + e^(-c/108.6)), and from WON on a position is winning.
+BANDS = (0, 1200, 1400, 1600, 1800, 2000, 2200, 2400, 2600)
+CENTIPAWNS, WON = 108.6, 0.85
 
 
 def constants():
@@ -45,21 +50,95 @@ def accuracy(before, after):
     return max(0, min(100, raw + 1))
 
 
+def white_score(node):
+    """Of the position after the move; `None` without an evaluation."""
+    if node.board().is_checkmate():
+        return chess.engine.MateGiven if node.turn() == chess.BLACK else -chess.engine.MateGiven
+    score = node.eval()
+    return score and score.white()
+
+
 def accuracies(game):
     """Of White's and of Black's moves; `None` if a move has no evaluation."""
     found, before = ([], []), win_percent(FIRST)
     for node in game.mainline():
-        score, board = node.eval(), node.board()
-        if board.is_checkmate():
-            after = win_percent(CEILING if node.turn() == chess.BLACK else -CEILING)
-        elif score is None:
+        score = white_score(node)
+        if score is None:
             return None
-        else:
-            after = win_percent(score.white().score(mate_score=CEILING))
+        after = win_percent(score.score(mate_score=CEILING))
         side = 0 if node.turn() == chess.BLACK else 1
         found[side].append(accuracy(before, after) if side == 0 else accuracy(100 - before, 100 - after))
         before = after
     return found
+
+
+def phase_after(before, board):
+    """0 to 2 for opening, middlegame and endgame, as in material.rs."""
+    pieces = chess.popcount(board.occupied & ~(board.kings | board.pawns))
+    developed = any(chess.popcount(board.occupied_co[side] & rank) < 4
+                    for side, rank in ((chess.WHITE, chess.BB_RANK_1), (chess.BLACK, chess.BB_RANK_8)))
+    return max(before, 2 if pieces <= 6 else 1 if pieces <= 10 or developed else 0)
+
+
+def clocks_left(game):
+    """Before each move, 0 if the mover has half of the first clock time or more, 1 if a tenth or more, else 2; `None` if
+    that is not known."""
+    control = re.match(r"(?:\d+/)?(\d+)", game.headers.get("TimeControl", ""))
+    nodes = list(game.mainline())
+    base = int(control[1]) if control and any(node.clock() is not None for node in nodes) else 0
+    clocks, found = [base, base], []
+    for node in nodes:
+        now = clocks[0]
+        found.append(None if not base or now is None else 0 if now >= base / 2 else 1 if now >= base / 10 else 2)
+        clocks = [clocks[1], node.clock()]
+    return found
+
+
+class Peers:
+    """What the players of one level do: sums and counts by kind of move or chance."""
+
+    def __init__(self):
+        self.sums = defaultdict(float)
+        self.counts = defaultdict(int)
+
+    def add(self, kind, value):
+        self.sums[kind] += value
+        self.counts[kind] += 1
+
+    def add_side(self, game, side, moves):
+        """All of one side: 0 for White, 1 for Black."""
+        def mates(score):
+            return score.is_mate() and score > chess.engine.Cp(0)
+
+        scores = [chess.engine.Cp(FIRST), *map(white_score, game.mainline())]
+        own = [score if side == 0 else -score for score in scores]
+        phase, clocks = 0, clocks_left(game)
+        for ply, node in enumerate(game.mainline()):
+            phase = phase_after(phase, node.parent.board())
+            if ply % 2 != side:
+                continue
+            for kind in ("all", ("colour", side), ("phase", phase), ("clock", clocks[ply])):
+                self.add(kind, moves[ply // 2])
+            self.add("blunders", 100 * (chess.pgn.NAG_BLUNDER in node.nags))
+            if mates(own[ply]):
+                self.add("mates", 100 * mates(own[ply + 1]))
+        points = [1 / (1 + math.exp(-score.score(mate_score=3000) / CENTIPAWNS)) for score in own]
+        result = game.headers["Result"]
+        if max(points) >= WON and result in ("1-0", "0-1", "1/2-1/2"):
+            self.add("won", 100 * (result == ("1-0", "0-1")[side]))
+
+    def mean(self, kind, fewest=300):
+        """As Rust writes it; of few cases `None`."""
+        return f"{self.sums[kind] / self.counts[kind]:.1f}" if self.counts[kind] >= fewest else "None"
+
+    def row(self, low, name):
+        """As in level.rs."""
+        phases = [("phase", phase) for phase in range(3)]
+        accuracies = ", ".join(map(self.mean, ["all", ("colour", 0), ("colour", 1), *phases]))
+        optional = [self.mean(("clock", clock)) for clock in range(3)] + [self.mean("mates", 30)]
+        *clocks, mates = [value if value == "None" else f"Some({value})" for value in optional]
+        return (f'peers({low}, "{name}", [{accuracies}], [{", ".join(clocks)}], {self.mean("blunders")}, '
+                f'{self.mean("won", 30)}, {mates}),')
 
 
 def level(moves, games, c):
@@ -71,15 +150,25 @@ def level(moves, games, c):
 
 
 def sides(paths, fewest):
-    """Name, rating and accuracies of each player of each game that begins at the initial position."""
+    """Game, side (0 for White), rating and accuracies of each player of each game that begins at the initial
+    position."""
     for path in paths:
         with open(path, encoding="utf-8") as file:
             for game in iter(lambda: chess.pgn.read_game(file), None):
                 found = None if "FEN" in game.headers else accuracies(game)
-                for side, moves in zip(("White", "Black"), found or ()):
-                    rating = game.headers.get(side + "Elo", "")
+                for side, moves in enumerate(found or ()):
+                    rating = game.headers.get(("WhiteElo", "BlackElo")[side], "")
                     if rating.isdecimal() and int(rating) > 0 and len(moves) >= fewest:
-                        yield game.headers[side], int(rating), moves
+                        yield game, side, int(rating), moves
+
+
+def print_peers(found):
+    peers = {low: Peers() for low in BANDS}
+    for game, side, rating, moves in found:
+        peers[max(low for low in BANDS if low <= rating)].add_side(game, side, moves)
+    for low, after in zip(BANDS, (*BANDS[1:], None)):
+        name = f"below {after}" if low == 0 else f"{low}–{after - 1}" if after else f"{low} or more"
+        print(peers[low].row(low, name))
 
 
 def mean(values):
@@ -102,7 +191,7 @@ def line_of(points):
 def self_test():
     """By hand, and the numbers of level.rs's own test."""
     c = constants()
-    assert [round(level([93] * moves, games, c)) for moves, games in ((30, 1), (900, 30))] == [1766, 1952]
+    assert [round(level([93] * moves, games, c)) for moves, games in ((30, 1), (900, 30))] == [1740, 1976]
     text = ("1. f3 {[%eval -0.2]} e5 {[%eval -0.2]} 2. g4 {[%eval #-1]} Qh4# 0-1",
             "1. f3 {[%eval -0.2]} e5 2. g4 {[%eval #-1]} Qh4# 0-1")
     whole, partial = (accuracies(chess.pgn.read_game(io.StringIO(moves))) for moves in text)
@@ -110,18 +199,37 @@ def self_test():
     assert round(whole[0][1], 1) == 11.9 and whole[1] == [100, 100] and partial is None, (whole, partial)
     at_zero, slope, error = line_of([(1000, 85), (2000, 92), (3000, 99)])
     assert abs(at_zero - 78) < 1e-9 and abs(slope - 0.007) < 1e-12 and error < 1e-9
+    # White, rated 1000, has the full clock before 1. f3, and then a twelfth of it; Black does not mate, at an
+    # unknown time.
+    text = ("[White \"a\"]\n[WhiteElo \"1000\"]\n[BlackElo \"1300\"]\n[TimeControl \"60+1\"]\n[Result \"1-0\"]\n\n"
+            "1. f3 {[%eval -0.2] [%clk 0:00:05]} e5 {[%eval -0.2]} 2. g4 $4 {[%eval #-1]} a6 {[%eval 0.1]} 1-0\n")
+    game = chess.pgn.read_game(io.StringIO(text))
+    peers = Peers()
+    for side, moves in enumerate(accuracies(game)):
+        peers.add_side(game, side, moves)
+    sums = {kind: (peers.counts[kind], round(value, 1)) for kind, value in peers.sums.items()}
+    a, b = accuracies(game)
+    assert sums["all"] == (4, round(sum(a + b), 1)) and sums["colour", 0] == (2, round(sum(a), 1)), sums
+    assert sums["phase", 0][0] == 4 and sums["clock", 0] == (2, round(a[0] + b[0], 1)), sums
+    assert sums["clock", 2] == (1, round(a[1], 1)) and sums["blunders"] == (4, 100), sums
+    assert sums["mates"] == (1, 0) and sums["won"] == (1, 0), sums
+    assert peers.row(0, "all").startswith('peers(0, "all", [None, None, None'), peers.row(0, "all")
     print("review_level.py: levels and accuracies agree with those worked out by hand")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("reviews", type=Path, nargs="*", help="PGN files that philidor review wrote")
+    parser.add_argument("--peers", action="store_true", help="print the rows of the table of peers in level.rs")
     parser.add_argument("--self-test", action="store_true", help="check the numbers against those worked out by hand")
     arguments = parser.parse_args()
     if arguments.self_test:
         return self_test()
     c = constants()
-    found = list(sides(arguments.reviews, int(c["FEWEST_MOVES"])))
+    reviewed = sides(arguments.reviews, int(c["FEWEST_MOVES"]))
+    if arguments.peers:
+        return print_peers(reviewed)
+    found = [(game.headers[("White", "Black")[side]], rating, moves) for game, side, rating, moves in reviewed]
     ratings = [rating for _, rating, _ in found]
     if len(set(ratings)) < 3:
         sys.exit("fewer than three ratings: nothing can be fitted")

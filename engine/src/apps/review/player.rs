@@ -222,6 +222,7 @@ mod tests {
     use crate::apps::review::game_review::positions_of;
     use crate::apps::review::judge::JudgedLine;
     use crate::apps::review::judgement::{JudgedMate, PositionValue};
+    use crate::apps::review::page::{self, PageTitle};
     use crate::chess::pgn::read_games;
 
     /// Two searches of each position that agree: its best line, White's expected points and, if Black mates, in how many moves.
@@ -303,5 +304,21 @@ mod tests {
         assert_eq!(report.peers().unwrap().name, "1600–1799");
         assert_eq!(report.by_game.len(), 2);
         assert!(report.all.accuracy().unwrap() < report.all.opponents_accuracy().unwrap());
+        let mut page = Vec::new();
+        let title = PageTitle { games: "two", judge: "us" };
+        page::write(&title, Some(("Ann", &report)), &reviews[0].1, &mut page).unwrap();
+        let page = String::from_utf8(page).unwrap();
+        // After moves, accuracy and that of the opponents.
+        let others = |row: &str| page.split_once(&format!("<th>{row}</th>"))?.1.split("</td>").nth(3);
+        let peers = report.peers().unwrap();
+        for (row, accuracy) in [
+            ("All moves", Some(peers.accuracy)),
+            ("As Black", Some(peers.colours[1])),
+            ("Opening", Some(peers.phases[0])),
+            ("At least half of the time left", peers.clocks[0]),
+        ] {
+            let accuracy = accuracy.unwrap();
+            assert_eq!(others(row), Some(&*format!("<td>{accuracy:.0} %")), "{row}");
+        }
     }
 }

@@ -9,6 +9,7 @@ use crate::apps::review::material::Phase;
 use crate::apps::review::player::{Chances, PlayerReport, Tally};
 use crate::base::words::counted;
 
+const COLOURS: [&str; 2] = ["As White", "As Black"];
 const CLOCKS: [&str; 3] =
     ["At least half of the time left", "At least a tenth left", "Less than a tenth left"];
 
@@ -89,14 +90,15 @@ struct Row<'a> {
 fn rows<'a>(report: &'a PlayerReport, peers: Option<&Peers>) -> Vec<Row<'a>> {
     let row = |name: &str, tally, others| Row { name: name.to_owned(), tally, others };
     let mut rows = vec![row("All moves", &report.all, peers.map(|peers| peers.accuracy))];
-    let colours = ["As White", "As Black"].iter().zip(&report.colours);
-    rows.extend(colours.map(|(name, tally)| row(name, tally, None)));
-    let phases = Phase::ALL.iter().zip(&report.phases).enumerate();
-    rows.extend(
-        phases
-            .map(|(index, (phase, tally))| row(phase.name(), tally, peers.map(|peers| peers.phases[index]))),
-    );
-    rows.extend(CLOCKS.iter().zip(&report.clocks).map(|(name, tally)| row(name, tally, None)));
+    for (index, tally) in report.colours.iter().enumerate() {
+        rows.push(row(COLOURS[index], tally, peers.map(|peers| peers.colours[index])));
+    }
+    for (index, tally) in report.phases.iter().enumerate() {
+        rows.push(row(Phase::ALL[index].name(), tally, peers.map(|peers| peers.phases[index])));
+    }
+    for (index, tally) in report.clocks.iter().enumerate() {
+        rows.push(row(CLOCKS[index], tally, peers.and_then(|peers| peers.clocks[index])));
+    }
     let opening = |(name, games, tally): &'a (String, usize, Tally)| {
         row(&format!("{name}, {}", counted(*games as u64, "game")), tally, None)
     };
