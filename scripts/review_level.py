@@ -3,8 +3,8 @@
 
 Reads games that a review wrote, with ratings of one scale, and prints the line of mean accuracy by rating, the error of
 the estimate for one game and for ten of one player, and the same if everybody were given the mean rating. The formula
-and its constants are those of engine/src/apps/review/level.rs (docs/review.md). With --peers it prints what players of
-each level do instead, as the rows of the table there.
+and its constants are those of engine/src/apps/review/level.rs (docs/review.md). With --peers it prints instead
+what players of each level do: the rows of level.rs's table.
 
 Examples:
   philidor review lichess.pgn --quality fast --threads 1 --out runs/level
@@ -65,7 +65,7 @@ def accuracies(game):
         score = white_score(node)
         if score is None:
             return None
-        after = win_percent(score.score(mate_score=CEILING))
+        after = win_percent(score.score(mate_score=10 * CEILING))
         side = 0 if node.turn() == chess.BLACK else 1
         found[side].append(accuracy(before, after) if side == 0 else accuracy(100 - before, 100 - after))
         before = after
@@ -81,8 +81,8 @@ def phase_after(before, board):
 
 
 def clocks_left(game):
-    """Before each move, 0 if the mover has half of the first clock time or more, 1 if a tenth or more, else 2; `None` if
-    that is not known."""
+    """Before each move, 0 if the mover has half of the first clock time or more, 1 if a tenth or more, else 2; `None`
+    if that is not known."""
     control = re.match(r"(?:\d+/)?(\d+)", game.headers.get("TimeControl", ""))
     nodes = list(game.mainline())
     base = int(control[1]) if control and any(node.clock() is not None for node in nodes) else 0
@@ -127,18 +127,26 @@ class Peers:
         if max(points) >= WON and result in ("1-0", "0-1", "1/2-1/2"):
             self.add("won", 100 * (result == ("1-0", "0-1")[side]))
 
-    def mean(self, kind, fewest=300):
-        """As Rust writes it; of few cases `None`."""
-        return f"{self.sums[kind] / self.counts[kind]:.1f}" if self.counts[kind] >= fewest else "None"
+    def mean(self, kind, fewest):
+        if self.counts[kind] < fewest:
+            sys.exit(f"{self.counts[kind]} cases of {kind} are too few for a mean: review more games")
+        return f"{self.sums[kind] / self.counts[kind]:.1f}"
 
-    def row(self, low, name):
-        """As in level.rs."""
-        phases = [("phase", phase) for phase in range(3)]
-        accuracies = ", ".join(map(self.mean, ["all", ("colour", 0), ("colour", 1), *phases]))
-        optional = [self.mean(("clock", clock)) for clock in range(3)] + [self.mean("mates", 30)]
-        *clocks, mates = [value if value == "None" else f"Some({value})" for value in optional]
-        return (f'peers({low}, "{name}", [{accuracies}], [{", ".join(clocks)}], {self.mean("blunders")}, '
-                f'{self.mean("won", 30)}, {mates}),')
+    def row(self, low, name, fewest=300):
+        """As in level.rs. Fewer moves, or a tenth of that in games and positions, end the script."""
+        def means(*kinds):
+            return ", ".join(self.mean(kind, fewest) for kind in kinds)
+
+        def parts(kind, count):
+            return [(kind, part) for part in range(count)]
+
+        accuracies = means("all", *parts("colour", 2), *parts("phase", 3))
+        rest = [self.mean("blunders", fewest), self.mean("won", fewest / 10), self.mean("mates", fewest / 10)]
+        return (f'peers({low}, "{name}", [{accuracies}], [{means(*parts("clock", 3))}], {", ".join(rest)}),')
+
+
+def band(rating):
+    return max(low for low in BANDS if low <= rating)
 
 
 def level(moves, games, c):
@@ -165,7 +173,7 @@ def sides(paths, fewest):
 def print_peers(found):
     peers = {low: Peers() for low in BANDS}
     for game, side, rating, moves in found:
-        peers[max(low for low in BANDS if low <= rating)].add_side(game, side, moves)
+        peers[band(rating)].add_side(game, side, moves)
     for low, after in zip(BANDS, (*BANDS[1:], None)):
         name = f"below {after}" if low == 0 else f"{low}–{after - 1}" if after else f"{low} or more"
         print(peers[low].row(low, name))
@@ -199,9 +207,8 @@ def self_test():
     assert round(whole[0][1], 1) == 11.9 and whole[1] == [100, 100] and partial is None, (whole, partial)
     at_zero, slope, error = line_of([(1000, 85), (2000, 92), (3000, 99)])
     assert abs(at_zero - 78) < 1e-9 and abs(slope - 0.007) < 1e-12 and error < 1e-9
-    # White, rated 1000, has the full clock before 1. f3, and then a twelfth of it; Black does not mate, at an
-    # unknown time.
-    text = ("[White \"a\"]\n[WhiteElo \"1000\"]\n[BlackElo \"1300\"]\n[TimeControl \"60+1\"]\n[Result \"1-0\"]\n\n"
+    # White has the full clock before 1. f3, and then a twelfth of it; Black, whose time is then unknown, misses mate.
+    text = ("[TimeControl \"60+1\"]\n[Result \"1-0\"]\n\n"
             "1. f3 {[%eval -0.2] [%clk 0:00:05]} e5 {[%eval -0.2]} 2. g4 $4 {[%eval #-1]} a6 {[%eval 0.1]} 1-0\n")
     game = chess.pgn.read_game(io.StringIO(text))
     peers = Peers()
@@ -213,7 +220,13 @@ def self_test():
     assert sums["phase", 0][0] == 4 and sums["clock", 0] == (2, round(a[0] + b[0], 1)), sums
     assert sums["clock", 2] == (1, round(a[1], 1)) and sums["blunders"] == (4, 100), sums
     assert sums["mates"] == (1, 0) and sums["won"] == (1, 0), sums
-    assert peers.row(0, "all").startswith('peers(0, "all", [None, None, None'), peers.row(0, "all")
+    assert [band(rating) for rating in (600, 1199, 1200, 2599, 2600)] == [0, 0, 1200, 2400, 2600]
+    phases = [phase_after(0, chess.Board(fen)) for fen in (chess.STARTING_FEN, "4k3/8/8/8/8/8/4P3/R3K3 w - - 0 1")]
+    assert phases == [0, 2] and phase_after(1, chess.Board()) == 1, phases
+    for kind in (("phase", 1), ("phase", 2), ("clock", 1)):
+        peers.add(kind, 50)
+    row = 'peers(0, "x", [52.4, 49.7, 55.2, 52.4, 50.0, 50.0], [93.8, 50.0, 11.9], 25.0, 0.0, 0.0),'
+    assert peers.row(0, "x", fewest=1) == row, peers.row(0, "x", fewest=1)
     print("review_level.py: levels and accuracies agree with those worked out by hand")
 
 

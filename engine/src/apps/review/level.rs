@@ -1,16 +1,16 @@
 //! What accuracy tells about a player's level, and what players of each level do.
 //!
-//! Measured with 4,000 nodes a position in games of Lichess with three minutes or more for each player: the level in 982
-//! games (ratings 474 to 3,034), the peers in these, in 160 of five players, and in 150 over the board of players rated
-//! 2,200 or more.
+//! Measured with 4,000 nodes a position in games of Lichess with three minutes or more for each player: the level in
+//! 982 games (ratings 474 to 3,034), the peers in these games, in 160 of four more players, and in 150 games over the
+//! board (players rated 2,200 or more, without clocks).
 
 use std::fmt;
 
 /// Mean accuracy, in per cent, of rating 0 and of each point more.
 const AT_ZERO: f64 = 82.15;
 const PER_POINT: f64 = 0.00456;
-/// Variance of a mean accuracy, among players of one rating: by move, by game, and from player to player. Of the last two
-/// these games tell the sum; the last is that of ten games of each of twelve other players.
+/// Variance of a mean accuracy, among players of one rating: by move, by game, and from player to player. These games
+/// give only the sum of the last two; the last comes from ten games of each of twelve other players.
 const VARIANCE_OF_MOVE: f64 = 389.0;
 const VARIANCE_OF_GAME: f64 = 8.1;
 const VARIANCE_OF_PLAYER: f64 = 4.0;
@@ -18,7 +18,7 @@ const VARIANCE_OF_PLAYER: f64 = 4.0;
 const MEAN: f64 = 1640.0;
 const SPREAD: f64 = 434.0;
 const FEWEST_MOVES: usize = 10;
-/// Beyond these the pull to the mean is larger than what the games say.
+/// Few of the players are beyond these, and there the pull to the mean misleads most.
 const LOWEST: f64 = 800.0;
 const HIGHEST: f64 = 2200.0;
 
@@ -70,99 +70,27 @@ pub struct Peers {
     pub colours: [f64; 2],
     /// In opening, middlegame and endgame.
     pub phases: [f64; 3],
-    /// With half of the first clock time or more left, with a tenth or more, with less. `None` if there were few moves.
-    pub clocks: [Option<f64>; 3],
+    /// With half of the first clock time or more left, with a tenth or more, with less.
+    pub clocks: [f64; 3],
     /// In 100 moves.
     pub blunders: f64,
     /// Of the games with a winning position, those won, in per cent.
     pub won: f64,
-    /// Of the positions with a forced mate, those in which the move kept it, in per cent. `None` if there were few.
-    pub mates: Option<f64>,
+    /// Of the positions with a forced mate, those in which the move kept it, in per cent.
+    pub mates: f64,
 }
 
 /// The lowest first.
 const PEERS: [Peers; 9] = [
-    peers(
-        0,
-        "below 1200",
-        [87.0, 86.9, 87.0, 87.2, 83.7, 90.4],
-        [Some(86.9), Some(87.0), Some(88.7)],
-        5.6,
-        62.0,
-        Some(67.9),
-    ),
-    peers(
-        1200,
-        "1200–1399",
-        [88.1, 88.4, 87.7, 89.7, 83.4, 91.3],
-        [Some(87.5), Some(89.5), Some(90.9)],
-        4.4,
-        63.9,
-        Some(76.2),
-    ),
-    peers(
-        1400,
-        "1400–1599",
-        [89.3, 89.7, 88.8, 91.6, 85.1, 90.9],
-        [Some(88.9), Some(90.6), Some(89.0)],
-        3.8,
-        63.2,
-        Some(71.4),
-    ),
-    peers(
-        1600,
-        "1600–1799",
-        [90.3, 90.4, 90.3, 93.2, 87.1, 90.8],
-        [Some(90.7), Some(88.9), Some(91.1)],
-        2.6,
-        71.6,
-        Some(79.4),
-    ),
-    peers(
-        1800,
-        "1800–1999",
-        [90.6, 90.9, 90.4, 94.2, 87.0, 91.2],
-        [Some(91.4), Some(89.5), Some(87.9)],
-        2.6,
-        67.9,
-        Some(77.5),
-    ),
-    peers(
-        2000,
-        "2000–2199",
-        [91.8, 91.6, 91.9, 95.9, 88.3, 91.5],
-        [Some(92.6), Some(90.1), Some(89.7)],
-        2.3,
-        75.8,
-        Some(79.7),
-    ),
-    peers(
-        2200,
-        "2200–2399",
-        [94.2, 94.1, 94.3, 97.5, 92.5, 93.4],
-        [Some(95.1), Some(91.6), Some(91.2)],
-        0.8,
-        67.5,
-        Some(85.9),
-    ),
-    peers(
-        2400,
-        "2400–2599",
-        [95.0, 95.5, 94.4, 98.2, 93.9, 93.8],
-        [Some(96.3), Some(93.6), Some(91.4)],
-        0.7,
-        75.5,
-        Some(75.6),
-    ),
-    peers(
-        2600,
-        "2600 or more",
-        [95.5, 95.7, 95.3, 98.3, 94.6, 94.4],
-        [Some(96.6), Some(93.7), Some(92.7)],
-        0.6,
-        83.3,
-        Some(87.0),
-    ),
+    peers(0, "below 1200", [87.0, 86.9, 87.0, 87.2, 83.7, 90.4], [86.9, 87.0, 88.7], 5.6, 62.0, 67.9),
+    peers(1200, "1200–1399", [88.1, 88.4, 87.7, 89.7, 83.4, 91.3], [87.5, 89.5, 90.9], 4.4, 63.9, 76.2),
+    peers(1400, "1400–1599", [89.3, 89.7, 88.8, 91.6, 85.1, 90.9], [88.9, 90.6, 89.0], 3.8, 63.2, 71.4),
+    peers(1600, "1600–1799", [90.3, 90.4, 90.3, 93.2, 87.1, 90.8], [90.7, 88.9, 91.1], 2.6, 71.6, 79.4),
+    peers(1800, "1800–1999", [90.6, 90.9, 90.4, 94.2, 87.0, 91.2], [91.4, 89.5, 87.9], 2.6, 67.9, 77.5),
+    peers(2000, "2000–2199", [91.8, 91.6, 91.9, 95.9, 88.3, 91.5], [92.6, 90.1, 89.7], 2.3, 75.8, 79.7),
+    peers(2200, "2200–2399", [94.2, 94.1, 94.3, 97.5, 92.5, 93.4], [95.1, 91.5, 91.2], 0.8, 67.5, 85.9),
+    peers(2400, "2400–2599", [95.0, 95.5, 94.4, 98.2, 93.9, 93.8], [96.3, 93.6, 91.4], 0.7, 75.5, 75.6),
+    peers(2600, "2600 or more", [95.5, 95.7, 95.3, 98.3, 94.6, 94.4], [96.6, 93.7, 92.7], 0.6, 83.3, 87.0),
 ];
 
 /// `accuracies`: of all moves; as White and Black; in opening, middlegame and endgame.
@@ -170,10 +98,10 @@ const fn peers(
     from: u32,
     name: &'static str,
     accuracies: [f64; 6],
-    clocks: [Option<f64>; 3],
+    clocks: [f64; 3],
     blunders: f64,
     won: f64,
-    mates: Option<f64>,
+    mates: f64,
 ) -> Peers {
     let [accuracy, white, black, opening, middlegame, endgame] = accuracies;
     let (colours, phases) = ([white, black], [opening, middlegame, endgame]);

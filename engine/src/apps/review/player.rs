@@ -255,7 +255,7 @@ mod tests {
         found
     }
 
-    const GAMES: &str = "[White \"Ann\"]\n[WhiteElo \"1700\"]\n[Black \"Bo\"]\n[BlackElo \"?\"]\n[Result \"0-1\"]\n[TimeControl \"60\"]\n\n\
+    const GAMES: &str = "[White \"Ann\"]\n[WhiteElo \"2500\"]\n[Black \"Bo\"]\n[BlackElo \"?\"]\n[Result \"0-1\"]\n[TimeControl \"60\"]\n\n\
         1. f3 {[%clk 0:00:40]} e5 2. g4 {[%clk 0:00:20]} Qh4# 0-1\n\n\
         [White \"Cy\"]\n[Black \"ANN\"]\n[Result \"1-0\"]\n\n1. f3 e5 2. g4 a6 1-0\n";
 
@@ -300,8 +300,8 @@ mod tests {
         assert_eq!(report.errors, [("mate", 1), ("nothing proven", 1)]);
         assert_eq!(report.missed, [("mate", 1)]);
         assert_eq!(report.openings.len(), 1, "both are the Barnes Opening: {:?}", report.openings);
-        assert_eq!((report.rating, report.level), (Some(1700.0), None), "three moves tell no level");
-        assert_eq!(report.peers().unwrap().name, "1600–1799");
+        assert_eq!((report.rating, report.level), (Some(2500.0), None), "three moves tell no level");
+        assert_eq!(report.peers().unwrap().name, "2400–2599");
         assert_eq!(report.by_game.len(), 2);
         assert!(report.all.accuracy().unwrap() < report.all.opponents_accuracy().unwrap());
         let mut page = Vec::new();
@@ -312,12 +312,11 @@ mod tests {
         let others = |row: &str| page.split_once(&format!("<th>{row}</th>"))?.1.split("</td>").nth(3);
         let peers = report.peers().unwrap();
         for (row, accuracy) in [
-            ("All moves", Some(peers.accuracy)),
-            ("As Black", Some(peers.colours[1])),
-            ("Opening", Some(peers.phases[0])),
+            ("All moves", peers.accuracy),
+            ("As Black", peers.colours[1]),
+            ("Opening", peers.phases[0]),
             ("At least half of the time left", peers.clocks[0]),
         ] {
-            let accuracy = accuracy.unwrap();
             assert_eq!(others(row), Some(&*format!("<td>{accuracy:.0} %")), "{row}");
         }
     }

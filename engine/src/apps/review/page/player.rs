@@ -34,7 +34,7 @@ pub fn write(name: &str, report: &PlayerReport, out: &mut dyn Write) -> io::Resu
     }
     if let chances @ Chances { had: 1.., .. } = report.mates {
         let positions = counted(chances.had as u64, "position");
-        let others = beside(used(chances), peers.and_then(|peers| peers.mates));
+        let others = beside(used(chances), peers.map(|peers| peers.mates));
         writeln!(out, "<li>Forced mates: in {positions}; kept in {}{others}.</li>", chances.used)?;
     }
     for (what, kinds) in [("allowed", &report.errors), ("missed", &report.missed)] {
@@ -97,7 +97,7 @@ fn rows<'a>(report: &'a PlayerReport, peers: Option<&Peers>) -> Vec<Row<'a>> {
         rows.push(row(Phase::ALL[index].name(), tally, peers.map(|peers| peers.phases[index])));
     }
     for (index, tally) in report.clocks.iter().enumerate() {
-        rows.push(row(CLOCKS[index], tally, peers.and_then(|peers| peers.clocks[index])));
+        rows.push(row(CLOCKS[index], tally, peers.map(|peers| peers.clocks[index])));
     }
     let opening = |(name, games, tally): &'a (String, usize, Tally)| {
         row(&format!("{name}, {}", counted(*games as u64, "game")), tally, None)
