@@ -14,6 +14,7 @@ Example:
 """
 
 import argparse
+import fcntl
 import json
 import os
 import re
@@ -229,11 +230,21 @@ def main():
         sys.exit("gauntlet.py: fastchess is not installed; `scripts/setup.sh tools` says how to get it")
     arguments.philidor = match.find_program(arguments.philidor) or sys.exit(
         f"gauntlet.py: no such program: {arguments.philidor}; build it with cargo build --release -p engine")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     version = subprocess.run([arguments.philidor, "--version"], capture_output=True, text=True).stdout
     commit = (re.findall(r"\b[0-9a-f]{7,12}(?:-dirty)?\b", version) or ["unknown"])[0]
     us, folder = f"Philidor {commit}", Path(arguments.out).resolve()
     folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"gauntlet.py: another gauntlet is writing {folder}: wait for it, or choose another --out")
+        return gauntlet(fastchess, us, commit, arguments, folder)
+
+
+def gauntlet(fastchess, us, commit, arguments, folder):
     # An incomplete match was interrupted, so that the next ones are not begun.
     complete = all(play(fastchess, us, them, arguments, folder) for them in arguments.engine)
     result = rated(us, arguments.engine, folder)
