@@ -10,7 +10,7 @@ use std::fmt;
 const AT_ZERO: f64 = 82.15;
 const PER_POINT: f64 = 0.00456;
 /// Variance of a mean accuracy, among players of one rating: by move, by game, and from player to player. These games
-/// give only the sum of the last two; the last comes from ten games of each of twelve other players.
+/// give only the sum of the last two, and ten games of each of twelve other players give the last.
 const VARIANCE_OF_MOVE: f64 = 389.0;
 const VARIANCE_OF_GAME: f64 = 8.1;
 const VARIANCE_OF_PLAYER: f64 = 4.0;
@@ -76,7 +76,7 @@ pub struct Peers {
     pub blunders: f64,
     /// Of the games with a winning position, those won, in per cent.
     pub won: f64,
-    /// Of the positions with a forced mate, those in which the move kept it, in per cent.
+    /// Share of the positions with a forced mate in which the move kept it, in per cent.
     pub mates: f64,
 }
 
@@ -93,7 +93,7 @@ const PEERS: [Peers; 9] = [
     peers(2600, "2600 or more", [95.5, 95.7, 95.3, 98.3, 94.6, 94.4], [96.6, 93.7, 92.7], 0.6, 83.3, 87.0),
 ];
 
-/// `accuracies`: of all moves; as White and Black; in opening, middlegame and endgame.
+/// `accuracies` are six means: all moves, White's, Black's, and those in opening, middlegame and endgame.
 const fn peers(
     from: u32,
     name: &'static str,

@@ -17,8 +17,8 @@ const IR_VERSION: i64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnnxStorage {
     Float,
-    /// The engine's integers: 8 bits for each tensor whose numbers all fit, else 16. The file has a third to two fifths
-    /// of the size that it has in `Float`; its card says `int8`.
+    /// The engine's integers: INT8 for a tensor whose numbers all fit, else INT16. The file is a third to two fifths as
+    /// large as with `Float`; its card says `int8` in either case.
     Integer,
 }
 

@@ -83,8 +83,8 @@ impl SparseTensor {
         self.w = self.blocked(&random);
     }
 
-    /// If all parameters are multiples of 1/`steps`, moves each at random by less than half of that.
-    /// None grows past the clip.
+    /// If all weights are multiples of 1/`steps`, moves each at random by less than half a step. One beyond the clip
+    /// does not grow, and none within it leaves it.
     pub fn dither(&mut self, steps: f32, rng: &mut fastrand::Rng) {
         let is_integer = |w: &f32| (w * steps - (w * steps).round()).abs() < 1e-3;
         if self.w.iter().all(is_integer) {
